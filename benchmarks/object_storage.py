@@ -1,8 +1,8 @@
 """Uploads and downloads of a hub whose storage is a bucket, with the gateway's own.
 
 A Ceph cluster of one machine is started for it. curl sends and fetches one file: to and from the
-gateway by signed addresses, through the hub, and from the hub by redirect. Each run does all of
-these in turn with another file; the medians of the runs' ratios count.
+gateway by signed addresses, through the hub, and at the addresses of the bucket that the hub gives.
+Each run does all of these in turn with another file; the medians of the runs' ratios count.
 
     python benchmarks/object_storage.py                     # 1 GB, three runs
     python benchmarks/object_storage.py --megabytes 200
@@ -36,7 +36,12 @@ if TYPE_CHECKING:
     from registry.storage.s3.bucket import Bucket
 
 DRAFT = "models/zoo/transferred/versions/1"
-ROWS = ("upload", "download by redirect", "download through the hub")
+ROWS = (
+    "upload through the hub",
+    "upload to the bucket",
+    "download by redirect",
+    "download through the hub",
+)
 
 
 def curl(*words: str) -> float:
@@ -53,8 +58,8 @@ def signed(bucket: Bucket, method: str, key: str) -> str:
     return str(client.generate_presigned_url(method, Params=named, ExpiresIn=3600))
 
 
-def upload(hub: Hub, file: Path, sha256: str) -> float:
-    """Send a file to the hub in one request; returns the seconds of both requests."""
+def upload(hub: Hub, file: Path, sha256: str, *, is_direct: bool = False) -> float:
+    """Send a file to the hub, or to the bucket for it; returns the seconds of all requests."""
     start = time.perf_counter()
     claim = base64.b64encode(sha256.encode()).decode()
     status, headers, _ = hub.call(
@@ -62,9 +67,14 @@ def upload(hub: Hub, file: Path, sha256: str) -> float:
         Upload_Metadata=f"sha256 {claim}",
     )  # fmt: skip
     assert status == 201, status
+    body, offset = ["-T", str(file)], 0
+    if is_direct:
+        curl(*body, "-H", f"X-Amz-Content-SHA256: {sha256}", "-H", "Expect:",
+             headers["Hub-Direct-Upload"])  # fmt: skip
+        body, offset = ["-d", ""], file.stat().st_size
     curl(
-        "-X", "PATCH", "-T", str(file), "-H", f"Authorization: Bearer {hub.token}",
-        "-H", "Tus-Resumable: 1.0.0", "-H", "Upload-Offset: 0",
+        "-X", "PATCH", *body, "-H", f"Authorization: Bearer {hub.token}",
+        "-H", "Tus-Resumable: 1.0.0", "-H", f"Upload-Offset: {offset}",
         "-H", "Content-Type: application/offset+octet-stream", "-H", "Expect:",
         headers["Location"],
     )  # fmt: skip
@@ -89,6 +99,7 @@ def run(hub: Hub, bucket: Bucket, folder: Path, megabytes: int) -> dict[str, flo
             writer.write(piece)
     sha256, key = hasher.hexdigest(), uuid.uuid4().hex
     up = curl("-T", str(file), "-H", "Expect:", signed(bucket, "put_object", key))
+    direct_up = upload(hub, file, sha256, is_direct=True)
     hub_up = upload(hub, file, sha256)
     status, _, answer = hub.call("PUT", f"{DRAFT}/files/{key}", {"blob": f"sha256:{sha256}"})
     assert status == 201, answer
@@ -98,11 +109,13 @@ def run(hub: Hub, bucket: Bucket, folder: Path, megabytes: int) -> dict[str, flo
     through = download(hub, key, "Range: bytes=0-", 'If-Range: "other"')
     print(
         f"  gateway up {megabytes / up:.0f} MB/s, down {megabytes / down:.0f} MB/s; hub up "
-        f"{megabytes / hub_up:.0f}, by redirect {megabytes / redirected:.0f}, through "
+        f"{megabytes / hub_up:.0f}, to the bucket {megabytes / direct_up:.0f}, "
+        f"by redirect {megabytes / redirected:.0f}, through "
         f"{megabytes / through:.0f}",
         flush=True,
     )
-    return dict(zip(ROWS, (up / hub_up, down / redirected, down / through), strict=True))
+    ratios = (up / hub_up, up / direct_up, down / redirected, down / through)
+    return dict(zip(ROWS, ratios, strict=True))
 
 
 def main() -> None:
@@ -127,7 +140,11 @@ def main() -> None:
         bucket = Bucket(ceph.BUCKET, "")
         client: Any = bucket._client  # noqa: SLF001
         client.create_bucket(Bucket=ceph.BUCKET)
-        storage = {"HUB_STORAGE_URL": f"s3://{ceph.BUCKET}/hub", "HUB_STORAGE_REDIRECT": "true"}
+        storage = {
+            "HUB_STORAGE_URL": f"s3://{ceph.BUCKET}/hub",
+            "HUB_STORAGE_REDIRECT": "true",
+            "HUB_STORAGE_DIRECT_UPLOADS": "true",
+        }
         hub = Hub(folder / "home", **environment, **storage)
         hub.call("POST", "models", {"namespace": "zoo", "name": "transferred"})
         hub.call("POST", "models/zoo/transferred/versions", {})

@@ -15,6 +15,7 @@ else as long as its processor time. The two parts do not overlap in it, though t
 
     HUB_MODEL_CORPUS=FOLDER python benchmarks/proving.py
     python benchmarks/proving.py FOLDER --models 10 --no-bench
+    python benchmarks/proving.py FOLDER --engine --no-certificates
 
 Each model is a folder with a `model.onnx`. Use the processor time where other programs run beside.
 """
@@ -31,6 +32,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 2.0
 TICKS = os.sysconf("SC_CLK_TCK")
 EVIDENCE = ("check", "upgrade", "conformance", "benchmark")
+# Bare seconds of sessions of an upgrade that are not counted as its own.
+MORE = "more"
 IMPORT = 5000
 CORES = 4
 # How long a light benchmark looks at a host that is at rest.
@@ -245,19 +249,33 @@ def wait(bench: str, began: float, minutes: float) -> dict[str, float]:
     return ready
 
 
-def bare(model: str, upgraded: str) -> None:
+def sets_by_size(model: Any) -> Iterator[list[list[Any]]]:
+    """The usual, the varied and the swept inputs of each group of sizes."""
+    from runners.engine.runs import generate, shared_runs
+
+    origins = (generate.GENERATED, generate.VARIED, generate.SWEPT)
+    for sizes in shared_runs.SIZES:
+        with contextlib.suppress(generate.CannotGenerateError):
+            yield [
+                generate.datasets(model, seed=shared_runs.SEED, sizes=sizes, origin=origin)
+                for origin in origins
+            ]
+
+
+def bare(model: str, upgraded: list[str]) -> None:
     """In a process of its own: the same sessions and runs; print their processor seconds by kind.
 
-    Inputs are made before the clock starts.
+    Inputs are made before the clock starts. `upgraded` are the files of the upgrade, which runs
+    more sessions than count as its own: those are `MORE`.
     """
     from runners.engine import runtimes
     from runners.engine.onnx_files import datasets
-    from runners.engine.runs import child_runs, generate, shared_runs
-    from runners.engine.upgrades import parity
+    from runners.engine.runs import child_runs
+    from runners.engine.upgrades import baseline
 
     path = Path(model)
     proto, runtime = child_runs.load(path), runtimes.of("onnxruntime")
-    seconds = dict.fromkeys(EVIDENCE, 0.0)
+    seconds = dict.fromkeys((*EVIDENCE, MORE), 0.0)
 
     def timed(kind: str, source: Path, sets: list[Any], *, optimise: bool = True) -> int:
         """Load once and run all sets; give how many ran."""
@@ -276,26 +294,27 @@ def bare(model: str, upgraded: str) -> None:
         home = Path(folder) / child_runs.BUNDLED
         bundled = datasets.read(home, proto) if home.is_dir() else []
     usual: list[Any] = []
-    varied: list[Any] = []
-    for sizes in shared_runs.SIZES:
-        with contextlib.suppress(generate.CannotGenerateError):
-            usual, varied = (
-                generate.datasets(proto, seed=shared_runs.SEED, sizes=sizes, origin=origin)
-                for origin in (generate.GENERATED, generate.VARIED)
-            )
-            seconds["check"] = 0.0
-            if timed("check", path, usual):
-                break
-    if seconds["check"] >= parity.TIME_FOR_MORE:
-        varied = []  # an upgrade leaves these out where runs are slow
+    varied, swept = usual, usual
+    for sets in sets_by_size(proto):
+        usual, varied, swept = sets
+        seconds["check"] = 0.0
+        if timed("check", path, usual):
+            break
+    # An upgrade leaves these out where runs are slow.
+    varied = varied if seconds["check"] < baseline.TIME_FOR_MORE else []
+    swept = swept if seconds["check"] < baseline.TIME_FOR_SWEEPS else []
     seconds["check"] = 0.0
     timed("check", path, [])
     for optimise in (True, True, False):
         timed("conformance", path, [*bundled, *usual], optimise=optimise)
     for optimise in (True, False):
         timed("upgrade", path, varied, optimise=optimise)
-    if upgraded:
-        timed("upgrade", Path(upgraded), [*bundled, *usual, *varied])
+    for optimise in (True, False):
+        timed(MORE, path, [*bundled, *usual, *swept], optimise=optimise)
+    timed(MORE, path, [*bundled, *usual])
+    for place, file in enumerate(upgraded):
+        timed(MORE if place else "upgrade", Path(file), [*bundled, *usual, *varied])
+        timed(MORE, Path(file), swept)
     print(json.dumps(seconds))
 
 
@@ -352,28 +371,34 @@ def first_records() -> dict[str, dict[str, Any]]:
     }
 
 
+def bare_alone(folder: Path, upgraded: list[Path]) -> dict[str, float]:
+    """The answer of `bare` for one model; empty where it fails, which is printed."""
+    command = [sys.executable, str(ROOT / "benchmarks" / "proving.py"), "--bare"]
+    ran = subprocess.run(
+        [*command, str(folder / "model.onnx"), *map(str, upgraded)],
+        check=False, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    if ran.returncode:
+        print(f"\n{folder.name}: {ran.stderr.strip().splitlines()[-1:]}")
+        return {}
+    answer: dict[str, float] = json.loads(ran.stdout.splitlines()[-1])
+    return answer
+
+
 def bare_seconds(folders: list[Path], records: dict[str, dict[str, Any]]) -> dict[str, float]:
     """The processor seconds of the same work without a hub, by kind."""
     from registry.models import Variant
     from registry.storage.files import store
 
     total = dict.fromkeys(EVIDENCE, 0.0)
-    command = [sys.executable, str(ROOT / "benchmarks" / "proving.py"), "--bare"]
     for count, folder in enumerate(folders):
         print(f"\rbare runs: {count + 1} of {len(folders)}", end="", flush=True)
         name = folder.name.replace("_", "-").lower()
         mine = Variant.objects.filter(version__model__name=name)
         variant = mine.filter(origin=Variant.Origin.UPGRADED).select_related("entry").first()
-        upgraded = str(store().path(variant.entry.blob_id)) if variant else ""
-        ran = subprocess.run(
-            [*command, str(folder / "model.onnx"), upgraded],
-            check=False, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
-        if ran.returncode:
-            print(f"\n{folder.name}: {ran.stderr.strip().splitlines()[-1:]}")
-            continue
-        for kind, spent in json.loads(ran.stdout.splitlines()[-1]).items():
-            total[kind] += spent
+        upgraded = [store().path(variant.entry.blob_id)] if variant else []
+        for kind, spent in bare_alone(folder, upgraded).items():
+            total[kind] += spent if kind in total else 0.0
     print()
     total["benchmark"] = sum(map(in_sessions, records.values()))
     return total
@@ -381,8 +406,6 @@ def bare_seconds(folders: list[Path], records: dict[str, dict[str, Any]]) -> dic
 
 def tell_speeds() -> None:
     """Print how many main variants are measured, and why others are not."""
-    from collections import Counter
-
     from registry.models import Variant
     from runners.benchmarks import unmeasured
     from runners.models import Measurement
@@ -448,18 +471,60 @@ def tell(
         print(f"  {job['processor']:7.1f} s ({wall:.1f} s wall)  {job['kind']:12} {job['model']}")
 
 
+def engine_alone(folders: list[Path], *, is_empty: bool) -> None:
+    """Do upgrade and conformance of each model in a process like a fork server, and print both."""
+    import proving_engine
+
+    from runners.sandbox import _environment
+
+    sums: Counter[str] = Counter()
+    stages: Counter[str] = Counter()
+    row = "{:40} {:>8} {:>12} {:>8} {:>8} {:>8}"
+    print(row.format("processor seconds", "upgrade", "conformance", "bare", "all", "strength"))
+    with tempfile.TemporaryDirectory(prefix="hub-proving-") as made:
+        for folder in folders:
+            command = [sys.executable, "-s", str(ROOT / "benchmarks" / "proving.py"),
+                       "--engine-work", str(folder), made, "empty" if is_empty else ""]  # fmt: skip
+            ran = subprocess.run(
+                command, check=False, stdout=subprocess.PIPE, text=True, env=_environment()
+            )
+            if ran.returncode:
+                print(f"{folder.name}: failed")
+                continue
+            jobs = proving_engine.read(ran.stdout)
+            without = bare_alone(folder, sorted(Path(made).glob(f"{folder.name}.*.onnx")))
+            own = without["upgrade"] + without["conformance"]
+            seconds = {task: job.seconds for task, job in jobs.items()}
+            sums.update(seconds | {"bare": own, "all": own + without[MORE]})
+            for task, job in jobs.items():
+                stages.update({f"{task}: {name}": spent for name, spent in job.stages.items()})
+            figures = (f"{value:.2f}" for value in (*seconds.values(), own, own + without[MORE]))
+            print(row.format(folder.name, *figures, jobs["upgrade"].strength), flush=True)
+    jobs_together = sums["upgrade"] + sums["conformance"]
+    print(row.format("together", *(f"{value:.1f}" for value in sums.values()), ""))
+    print(f"{jobs_together:.1f} s are {jobs_together / sums['bare']:.2f} times the bare sessions, "
+          f"and {jobs_together / sums['all']:.2f} times all sessions")  # fmt: skip
+    for name, spent in stages.most_common(12):
+        print(f"  {spent:7.1f} s  {name}")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", default=os.environ.get("HUB_MODEL_CORPUS", ""))
     parser.add_argument("--models", type=int, help="only so many, spread over the folder")
     parser.add_argument("--no-bench", action="store_true", help="without the benchmarks")
     parser.add_argument("--minutes", type=float, default=60.0, help="give up after so long")
+    parser.add_argument("--engine", action="store_true", help="the two jobs of proofs, no hub")
+    parser.add_argument("--no-certificates", action="store_true", help="with --engine: search all")
     options = parser.parse_args()
     folders = sorted(path.parent for path in Path(options.folder).glob("*/model.onnx"))
     if not folders:
         parser.error("name a folder of folders with a model.onnx, or set HUB_MODEL_CORPUS")
     if 0 < (options.models or 0) < len(folders):
         folders = [folders[k * len(folders) // options.models] for k in range(options.models)]
+    if options.engine:
+        engine_alone(folders, is_empty=options.no_certificates)
+        return 0
     bench = "off" if options.no_bench else "light"
     # Else a terminated run would leave its hub at work.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -482,6 +547,10 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--work"]:
         work(sys.argv[2], sys.argv[3:])
     elif sys.argv[1:2] == ["--bare"]:
-        bare(sys.argv[2], sys.argv[3])
+        bare(sys.argv[2], sys.argv[3:])
+    elif sys.argv[1:2] == ["--engine-work"]:
+        import proving_engine
+
+        proving_engine.work(*sys.argv[2:])
     else:
         sys.exit(main())

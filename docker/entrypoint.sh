@@ -11,19 +11,18 @@ case "$role" in
         # Once per release, before the others: the database, and the first administrator.
         python -m hub manage migrate --noinput
         python - <<'PY'
-import secrets
-
 import django
 
 django.setup()
 
 from hub.server import first_run
 from registry.models import User
+from registry.people.services import users
 
 if not User.objects.filter(is_superuser=True).exists():
-    password = secrets.token_urlsafe(12)
-    first_run.make_admin(password)
-    print(f"admin user: admin\nadmin password: {password}\n(shown once)", flush=True)
+    password = users.generate_password()
+    first_run.make_admin(password, is_temporary=True)
+    print(f"admin user: admin\nadmin password: {password}\n(shown once; change it at sign-in)", flush=True)
 PY
         ;;
     wait-for-setup)
@@ -43,8 +42,7 @@ PY
             --without-gossip --without-mingle "$@"
         ;;
     beat)
-        exec python -m celery -A hub.server.celery beat \
-            --schedule "$HUB_HOME/celerybeat-schedule" --pidfile= --loglevel warning "$@"
+        exec python -m celery -A hub.server.celery beat --pidfile= --loglevel warning "$@"
         ;;
     graphs)
         exec python -m hub.server.graphs "$@"

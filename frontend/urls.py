@@ -9,6 +9,7 @@ from frontend.pages.cards import refused_views
 from frontend.pages.catalogue import feeds, find_views
 from frontend.pages.catalogue import views as catalogue_views
 from frontend.pages.compare import views as compare_views
+from frontend.pages.datasets import publish_views
 from frontend.pages.datasets import views as dataset_views
 from frontend.pages.documentation import console
 from frontend.pages.documentation import views as documentation_views
@@ -21,19 +22,27 @@ from frontend.pages.models import (
     deprecation_views,
     origin_views,
     variant_views,
+    version_list,
     withdrawal_views,
 )
 from frontend.pages.models import (
     views as model_views,
 )
-from frontend.pages.people import access_views, account_views, deletion_views, views
-from frontend.pages.proofs import conformance_views, suite_views
+from frontend.pages.people import (
+    access_views,
+    account_views,
+    deletion_views,
+    service_account_views,
+    views,
+)
+from frontend.pages.proofs import conformance_views, evaluation_views, suite_views
 from frontend.pages.queue import views as queue_views
 from frontend.pages.queue import workers as worker_views
 from frontend.pages.site import client_addresses, crawlers
 from frontend.pages.site import views as site_views
 from frontend.parts.caching import page
 from frontend.parts.patterns import MODEL, VERSION
+from registry.api.guests import for_guests
 
 NAMESPACE = "account/namespaces/<name:slug>"
 
@@ -45,7 +54,7 @@ urlpatterns = [
     path("docs/<path:name>", page(documentation_views.show), name="document"),
     path("help/keys", RedirectView.as_view(url="/help#keys"), name="help-keys"),
     path("health", site_views.health, name="health"),
-    path("theme", site_views.theme, name="theme"),
+    path("theme", for_guests(site_views.theme), name="theme"),
     path("keys", site_views.keys, name="keys"),
     path("problems/<slug:slug>", site_views.problem, name="problem"),
     path("robots.txt", page(crawlers.robots), name="robots"),
@@ -70,7 +79,8 @@ urlpatterns = [
     path(f"{MODEL}/access/decide", access_views.decide, name="access-decide"),
     path(f"{MODEL}/access/grant", access_views.grant, name="access-grant"),
     path(f"{MODEL}/versions.atom", page(feeds.versions), name="versions-feed"),
-    path(f"{MODEL}/versions", page(model_views.every), name="model-versions"),
+    path(f"{MODEL}/versions", page(version_list.every), name="model-versions"),
+    path(f"{MODEL}/aliases", version_list.move_alias, name="alias-move"),
     path(f"{MODEL}/upload", upload_views.new_version, name="upload-version"),
     path(f"{VERSION}/picture.png", page(model_views.picture), name="version-picture"),
     path(f"{VERSION}/live", model_views.live_mark, name="version-live"),
@@ -86,6 +96,7 @@ urlpatterns = [
     path(f"{VERSION}/graph/frame/<str:filename>", network.viewer_file, name="network-viewer"),
     path(f"{VERSION}/graph/diff/<number:earlier>", network.difference, name="network-difference"),
     path(f"{VERSION}/checks", page(model_views.checks), name="version-checks"),
+    path(f"{VERSION}/evaluate", evaluation_views.request_evaluation, name="version-evaluate"),
     path(f"{VERSION}/conformance", page(conformance_views.matrix), name="version-conformance"),
     path(f"{VERSION}/conformance/again", conformance_views.again, name="conformance-again"),
     path(f"{VERSION}/conformance/<number:pk>", page(conformance_views.result), name="conformance"),
@@ -115,6 +126,7 @@ urlpatterns = [
         page(dataset_views.show_version),
         name="dataset-version",
     ),
+    path("datasets/<slug:slug>/publish", publish_views.publish, name="dataset-publish"),
     path("datasets/<slug:slug>/edit", dataset_views.edit, name="dataset-edit"),
     path("datasets/<slug:slug>/withdraw", dataset_views.withdraw, name="dataset-withdraw"),
     path("datasets/<slug:slug>/restore", dataset_views.restore, name="dataset-restore"),
@@ -128,7 +140,7 @@ urlpatterns = [
     path("jobs/<uuid:uuid>/events", queue_views.events, name="job-events"),
     path("jobs/<uuid:uuid>/cancel", queue_views.cancel, name="job-cancel"),
     path("jobs/<uuid:uuid>/lift", queue_views.lift, name="job-lift"),
-    path("login", account_views.login, name="login"),
+    path("login", for_guests(account_views.login), name="login"),
     path("logout", account_views.logout, name="logout"),
     path("account", account_views.show, name="account"),
     path("account/password", account_views.password, name="password"),
@@ -142,6 +154,22 @@ urlpatterns = [
         name="deleted-model",
     ),
     path(f"{NAMESPACE}/members/<str:username>", views.remove_member, name="member-remove"),
+    path(f"{NAMESPACE}/service-accounts", service_account_views.index, name="service-accounts"),
+    path(
+        f"{NAMESPACE}/service-accounts/<str:username>",
+        service_account_views.show,
+        name="service-account",
+    ),
+    path(
+        f"{NAMESPACE}/service-accounts/<str:username>/close",
+        service_account_views.close,
+        name="service-account-close",
+    ),
+    path(
+        f"{NAMESPACE}/service-accounts/<str:username>/tokens/<number:token_id>/revoke",
+        service_account_views.revoke,
+        name="service-token-revoke",
+    ),
     path("admin", RedirectView.as_view(pattern_name="administration")),
     path("administration", views.administration, name="administration"),
     path("administration/accounts", views.accounts, name="accounts"),

@@ -21,6 +21,7 @@ if typing.TYPE_CHECKING:
         download,
         download_dataset,
         find,
+        fleet_device,
         info,
         list_datasets,
         list_models,
@@ -32,6 +33,7 @@ if typing.TYPE_CHECKING:
         push_dataset,
         query,
         session,
+        sign,
         training,
         whoami,
     )
@@ -50,6 +52,7 @@ __all__ = [
     "download_dataset",
     "errors",
     "find",
+    "fleet_device",
     "info",
     "list_datasets",
     "list_models",
@@ -61,6 +64,7 @@ __all__ = [
     "push_dataset",
     "query",
     "session",
+    "sign",
     "training",
     "whoami",
 ]

@@ -10,13 +10,12 @@ from __future__ import annotations
 import http.client
 import io
 import math
+import socket
 import time
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import socket
-
     import urllib3
     from _typeshed import WriteableBuffer
 

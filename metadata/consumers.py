@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.conf import settings
+from django.db.models import Q, QuerySet
 
 from metadata.graphs import ancestry
 from metadata.rdf.iris import Places, graph_of
@@ -14,11 +13,16 @@ from registry.cards import mentions, resolution
 from registry.catalogue import searchable
 from registry.core import outbox
 from registry.core.events import RELEASE_VERBS
-from registry.models import Dataset, Deprecation, Mention, Namespace, RegisteredModel, Version
+from registry.models import (
+    Dataset,
+    Deprecation,
+    Event,
+    Mention,
+    Namespace,
+    RegisteredModel,
+    Version,
+)
 from registry.versions import moves
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
 
 VERSION_VERBS = (
     *RELEASE_VERBS,
@@ -45,6 +49,7 @@ def connect() -> None:
     searchable.contribute(ancestry.facts_of)
     outbox.subscribe("metadata.datasets", ("dataset.",), _on_dataset)
     outbox.subscribe("metadata.agents", ("namespace.edited",), _on_namespace)
+    outbox.subscribe("metadata.erased", ("user.erased",), _on_erased, apart=True)
     outbox.subscribe("metadata.users", ("dataset.",), _on_used, apart=True)
     outbox.subscribe("metadata.card", ("version.submitted",), card_check.on_submitted, apart=True)
     outbox.subscribe(
@@ -59,6 +64,16 @@ def _on_version(subject: outbox.Subject) -> None:
     if Version.objects.filter(pk=subject.key, state__in=Version.VISIBLE).exists():
         maintenance.refresh_version(int(subject.key))
         maintenance.refresh_model(subject.model_id)
+
+
+def _on_erased(subject: outbox.Subject) -> None:
+    """An account that lost its name concerns the graphs of all versions that may name it."""
+    user = int(subject.key)
+    acted = Event.objects.filter(actor=user, model__isnull=False).values("model")
+    named = Version.objects.filter(Q(created_by=user) | Q(model__in=acted))
+    maintenance.refresh_versions(
+        named.filter(state__in=Version.VISIBLE).values_list("pk", flat=True)
+    )
 
 
 def _on_hidden(subject: outbox.Subject) -> None:

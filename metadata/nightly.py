@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, time, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import structlog
 from django.conf import settings
@@ -27,9 +27,6 @@ from registry.core.health import HealthLine, HealthPart, health_parts
 from registry.core.maintenance import MaintenanceTask, maintenance_tasks
 from registry.core.shared_files import replace_text, try_lock
 from registry.storage.files import store
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 log = structlog.get_logger(__name__)
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hub.protocol.ports import Port
-
-if TYPE_CHECKING:
-    import threading
 
 
 @dataclass(frozen=True, slots=True)

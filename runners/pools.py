@@ -10,12 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
-
-if TYPE_CHECKING:
-    from runners.worker_features import WorkerFeatures
+from runners.worker_features import WorkerFeatures
 
 POOL = r"^(cpu|bench-cpu|light|gpu-[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?)$"
 QUEUE = r"^(cpu|bench-cpu|light|gpu-[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?)(\.[a-z0-9-]{1,30})?$"

@@ -20,6 +20,8 @@ from cyclonedx.model.component import Component, ComponentType
 from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
+from hub.protocol.runtime_builds import BROWSER
+
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 VERSION = ROOT / "hub/protocol/version.py"
@@ -27,12 +29,19 @@ CHART = ROOT / "docker/chart/Chart.yaml"
 CHANGELOG = ROOT / "CHANGELOG.md"
 # Has the upgrade notes of each release under the headings of the changelog (scripts/tables.py).
 OPERATE = ROOT / "docs/operate.md"
+RUNTIME = ROOT / "frontend/pages/browser-runtime"
 LOCK = ROOT / "docker/worker-cpu.lock"
 MIGRATIONS = ROOT / "tests/contracts/released_migrations.toml"
 _APPS = {
-    "federated": "registry/federated", "metadata": "metadata", "registry": "registry",
+    "federated": "registry/federated",
+    "identity": "registry/identity",
+    "metadata": "metadata",
+    "provenance": "registry/provenance",
+    "publishers": "registry/publishers",
+    "registry": "registry",
     "runners": "runners",
-}  # fmt: skip
+    "webhooks": "registry/webhooks",
+}
 _UNRELEASED = re.compile(r"^(##+) Unreleased.*$", re.MULTILINE)
 _NOTES = re.compile(r"^## Unreleased[^\n]*\n(?:(?!## ).*\n)*### Upgrade notes\n", re.MULTILINE)
 _CHART_VERSION = re.compile(r"^((?:v|appV)ersion: ).+$", re.MULTILINE)
@@ -65,6 +74,8 @@ def prepare(version: str) -> None:
             "and after this upgrade, or that nothing has to be done. Then run "
             "scripts/tables.py --write."
         )
+    if not (RUNTIME / BROWSER.version).is_dir():
+        add_browser_runtime()
     heading = rf"\g<1> {version} ({datetime.now(UTC):%Y-%m-%d})"
     for page in (CHANGELOG, OPERATE):
         text = page.read_text(encoding="utf-8")
@@ -74,6 +85,7 @@ def prepare(version: str) -> None:
     chart = CHART.read_text(encoding="utf-8")
     CHART.write_text(_CHART_VERSION.sub(rf"\g<1>{semantic(version)}", chart), encoding="utf-8")
     MIGRATIONS.write_text(released_migrations(version), encoding="utf-8")
+    subprocess.run([sys.executable, "scripts/rest.py", "--release"], cwd=ROOT, check=True)
 
 
 def semantic(version: str) -> str:
@@ -111,6 +123,18 @@ def components() -> list[Component]:
             )
         )
     return rows
+
+
+def add_browser_runtime() -> None:
+    """Put the browser runtime into the package, so that every wheel has it.
+
+    Raises ReleaseError where it cannot be fetched.
+    """
+    command = [sys.executable, "manage.py", "fetch_browser_runtime", "--package"]
+    ended = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    if ended.returncode:
+        reason = ended.stderr.strip()[-500:]
+        raise ReleaseError(f"A wheel has the browser runtime. It could not be fetched: {reason}")
 
 
 def build(version: str) -> None:

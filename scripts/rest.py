@@ -2,7 +2,8 @@
 """The REST API as typed Python: one module of hub/client/rest for each group of operations.
 
 Reads docs/openapi.yaml; with --write it replaces the modules. A test fails when they differ, and
-when an operation is neither in a group nor omitted in scripts/rest.toml.
+when an operation is neither in a group nor omitted in scripts/rest.toml. With --release it adds the
+fields of new answers to scripts/released_fields.toml first, as scripts/release does.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +27,7 @@ from scripts.rest_operations import METHODS, UNSET, Operation  # noqa: E402 - th
 from scripts.rest_schemas import Schemas, short  # noqa: E402 - this checkout
 
 FOLDER = ROOT / "hub/client/rest"
+RELEASED = ROOT / "scripts/released_fields.toml"
 HAND_WRITTEN = frozenset({"__init__.py", "calls.py", "answers.py"})
 OPERATIONS = tomllib.loads((ROOT / "scripts/rest.toml").read_text())
 GROUPS: dict[str, list[str]] = OPERATIONS["groups"]
@@ -100,7 +103,8 @@ def class_name(group: str) -> str:
 
 def modules(document: dict[str, Any]) -> list[Module]:
     """Every module of an OpenAPI document, with the schemas of several groups in `shared`."""
-    schemas = Schemas(document["components"]["schemas"])
+    released = tomllib.loads(RELEASED.read_text(encoding="utf-8"))
+    schemas = Schemas(document["components"]["schemas"], released)
     of_groups = {name: Module(name) for name in GROUPS}
     users: dict[str, set[str]] = {}
     for operation in operations(document, schemas):
@@ -205,9 +209,30 @@ def formatted(folder: Path) -> None:
         subprocess.run([ruff, *arguments, *config, str(folder)], cwd=ROOT, check=True)
 
 
+def read_document() -> dict[str, Any]:
+    """The OpenAPI document of this checkout."""
+    text = (ROOT / "docs/openapi.yaml").read_text(encoding="utf-8")
+    document: dict[str, Any] = yaml.safe_load(text)
+    return document
+
+
+def release_fields(document: dict[str, Any]) -> str:
+    """The file of released fields with the answers that no release has had."""
+    text = RELEASED.read_text(encoding="utf-8")
+    released: dict[str, list[str]] = tomllib.loads(text)
+    for name, schema in document["components"]["schemas"].items():
+        if name.endswith("Output") and "properties" in schema:
+            released.setdefault(name, sorted(schema["properties"]))
+    rows = []
+    for name, fields in sorted(released.items()):
+        names = textwrap.fill(", ".join(f'"{each}"' for each in fields), 96)
+        rows.append(f"{name} = [\n{textwrap.indent(names, '  ')}\n]\n")
+    return text[: text.index("\n\n") + 2] + "".join(rows)
+
+
 def write(folder: Path) -> None:
     """Write every module into a folder."""
-    document = yaml.safe_load((ROOT / "docs/openapi.yaml").read_text(encoding="utf-8"))
+    document = read_document()
     for path in folder.glob("*.py"):
         if path.name not in HAND_WRITTEN:
             path.unlink()
@@ -218,6 +243,8 @@ def write(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    if "--write" not in sys.argv:
-        sys.exit("usage: scripts/rest.py --write")
+    if sys.argv[1:] not in (["--write"], ["--release"]):
+        sys.exit("usage: scripts/rest.py --write | --release")
+    if "--release" in sys.argv:
+        RELEASED.write_text(release_fields(read_document()), encoding="utf-8")
     write(FOLDER)

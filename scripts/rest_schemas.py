@@ -8,17 +8,24 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 WIDTH = 100
 FEWEST_INHERITED = 3
 
 
 class Schemas:
-    """The schemas of one document."""
+    """The schemas of one document.
 
-    def __init__(self, schemas: dict[str, Any]) -> None:
+    `released` has the fields of each schema in the release that first had it. A hub of that
+    release leaves out the others, so they have defaults: none in a list, otherwise None.
+    """
+
+    def __init__(
+        self, schemas: dict[str, Any], released: Mapping[str, Collection[str]] | None = None
+    ) -> None:
         self.schemas = schemas
+        self.released = released or {}
 
     def __getitem__(self, name: str) -> dict[str, Any]:
         schema: dict[str, Any] = self.schemas[name]
@@ -103,13 +110,16 @@ class Schemas:
         """The source of each field of a schema."""
         schema = self.schemas[name]
         required = set(schema.get("required", ()))
+        newer = required - set(self.released.get(name, required))
         fields = {}
         for key, value in schema["properties"].items():
-            hint = self.hint(value, is_result=True)
-            if key not in required:
-                hint = f"{hint} | None" if not hint.endswith("None") and hint != "Any" else hint
+            hint, default = self.hint(value, is_result=True), ""
+            if key in newer and hint.startswith("tuple[") and not hint.endswith("None"):
+                default = " = ()"
+            elif key in newer or key not in required:
+                hint, default = optional(hint)
             lines = [f"    # {line}" for line in textwrap.wrap(described(value), WIDTH - 6)]
-            lines.append(f"    {safe(key)}: {hint}" + ("" if key in required else " = None"))
+            lines.append(f"    {safe(key)}: {hint}{default}")
             fields[key] = "\n".join(lines)
         return fields
 
@@ -142,6 +152,13 @@ class Schemas:
         for name in sorted(classes):
             add(name)
         return ordered
+
+
+def optional(hint: str) -> tuple[str, str]:
+    """The type of a field that may be left out, and its default as source."""
+    if hint == "Any" or hint.endswith("None"):
+        return hint, " = None"
+    return f"{hint} | None", " = None"
 
 
 def name_of(schema: dict[str, Any]) -> str:

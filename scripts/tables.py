@@ -17,7 +17,17 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = [
     ROOT / f"hub/server/settings/{name}.py"
-    for name in ("environment", "__init__", "limits", "celery", "sparql", "storage", "logging")
+    for name in (
+        "environment",
+        "__init__",
+        "limits",
+        "celery",
+        "sparql",
+        "storage",
+        "identity",
+        "publishers",
+        "logging",
+    )
 ]
 FORMS = {
     "text": "text",
@@ -28,6 +38,8 @@ FORMS = {
     "flag": "true or false",
     "texts": "list, comma separated",
     "database": "address",
+    "mail": "address",
+    "networks": "list of networks, comma separated",
 }
 
 
@@ -82,6 +94,25 @@ def laws_tables() -> str:
                 modules = "<br>".join(f"`{path}`" for path in law.modules)
                 tests = "<br>".join(f"`{test}`" for test in law.tests)
                 lines.append(f"| {law.id} | {law.law} | {modules} | {tests} |")
+        lines.append("")
+    return "\n".join(lines[:-1])
+
+
+def asvs_tables() -> str:
+    """The requirements of tests/asvs.toml by chapter, after the number of each state."""
+    sys.path.insert(0, str(ROOT))
+    from tests import asvs  # noqa: PLC0415 - this checkout
+
+    every = asvs.load()
+    counts = {state: sum(row.state == state for row in every) for state in asvs.State}
+    lines = [f"Of {len(every)}: {', '.join(f'{n} {state}' for state, n in counts.items())}.", ""]
+    for number, chapter in asvs.CHAPTERS.items():
+        lines += [f"### V{number} {chapter.title}", ""]
+        # A list: a table of this length makes a page of more than 1,500 elements.
+        for row in every:
+            if row.chapter == number:
+                why = row.reason or ", ".join(f"`{test}`" for test in row.tests)
+                lines.append(f"- {row.id} (level {row.level}). {row.text} *{row.state}*: {why}")
         lines.append("")
     return "\n".join(lines[:-1])
 
@@ -249,6 +280,7 @@ TABLES = {
     "settings": ("docs/settings.md", settings_table),
     "problems": ("docs/api.md", problems_table),
     "laws": ("docs/laws.md", laws_tables),
+    "asvs": ("docs/security.md", asvs_tables),
     "attacks": ("docs/federated.md", attacks_table),
     "commands": ("docs/cli.md", commands_tables),
     "physics": ("docs/benchmarks.md", physics_table),

@@ -104,6 +104,8 @@ def _storage(request, stores, settings, monkeypatch):
     # A test that imports what serves requests starts the writer, which would write in later tests.
     usage.notes._has_writer = False
     yield
+    # Rows of the next module may be made, and notes written, before its first test begins.
+    usage.notes.clear()
     shutil.rmtree(storage.parent, ignore_errors=True)
 
 
@@ -175,11 +177,11 @@ class Api:
 
     answers: ClassVar[list] = []
 
-    def __init__(self, user=None, scopes=("admin",), namespace=None):
+    def __init__(self, user=None, scopes=("admin",), namespace=None, models=()):
         self.http = Client()
         self.headers = {}
         if user is not None:
-            secret = factories.token(user, scopes, namespace)
+            secret = factories.token(user, scopes, namespace, models)
             self.headers["Authorization"] = f"Bearer {secret}"
 
     def __call__(self, method, path, data=None, *, content_type="application/json", **headers):

@@ -66,9 +66,9 @@ def admin():
     return make_admin("a long enough password")
 
 
-def token(of, scopes=("admin",), namespace=None):
+def token(of, scopes=("admin",), namespace=None, models=()):
     bound = Namespace.objects.get(slug=namespace) if namespace else None
-    return tokens.issue(of, name="test", scopes=scopes, namespace=bound)[1]
+    return tokens.issue(of, name="test", scopes=scopes, namespace=bound, models=models)[1]
 
 
 def event(actor, verb="model.edited", **columns):

@@ -37,13 +37,22 @@ def operations():
     ]
 
 
-def sample(schema, name=""):
-    """A value that a schema allows, with every property."""
+def sample(schema, name="", released=None):
+    """A value that a schema allows, with every property.
+
+    With `released`, the fields of released answers by schema: as a hub of that release answers.
+    """
     if "$ref" in schema:
-        return sample(document()["components"]["schemas"][schema["$ref"].rsplit("/", 1)[-1]], name)
+        kind = schema["$ref"].rsplit("/", 1)[-1]
+        target = document()["components"]["schemas"][kind]
+        if released and kind in released:
+            properties = target["properties"]
+            kept = {key: properties[key] for key in properties.keys() & released[kind]}
+            target = target | {"properties": kept}
+        return sample(target, name, released)
     for key in ("allOf", "oneOf"):
         if key in schema:
-            return sample(schema[key][0], name)
+            return sample(schema[key][0], name, released)
     if "enum" in schema:
         return schema["enum"][-1]
     kind = schema.get("type")
@@ -51,10 +60,10 @@ def sample(schema, name=""):
     if kind == "object":
         inner = schema.get("additionalProperties")
         properties = schema.get("properties", {})
-        content = {key: sample(value, key) for key, value in properties.items()}
-        return content or ({"a": sample(inner)} if inner else {})
+        content = {key: sample(value, key, released) for key, value in properties.items()}
+        return content or ({"a": sample(inner, "", released)} if inner else {})
     if kind == "array":
-        return [sample(schema["items"])] * schema.get("minItems", 1)
+        return [sample(schema["items"], "", released)] * schema.get("minItems", 1)
     formats = {"date-time": "2026-01-31T12:00:00.5Z", "date": "2026-01-31", "uuid": UUID}
     if kind == "string":
         # The next page of a list of one page.

@@ -16,3 +16,6 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"  # noqa: F405
 ALLOWED_HOSTS = ["testserver", "127.0.0.1", "localhost"]
 STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # noqa: F405
+# A command that a test calls sets Django up again while its standard error is replaced; a handler
+# with that stream would fail in every later test.
+LOGGING["handlers"]["stderr"]["stream"] = "ext://sys.__stderr__"  # noqa: F405

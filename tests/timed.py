@@ -193,7 +193,7 @@ def recomputed(contribution, *, tensors=(TENSOR,), repeats=True, fastest_ms=1.0,
     features = WorkerFeatures(runtimes={"onnxruntime": "1.31.1"})
     job = services.claim("proving", ["cpu"], uuid=contribution.job_id, features=features)
     facts = {"tensors": list(tensors), "repeats": repeats, "fastest_ms": fastest_ms}
-    outputs = [facts for _ in job.input["inputs"]]
+    outputs = [facts for _ in job.input["parts"]]
     told = Report("recompute", {}, "0" * 64, outcome, facts={"outputs": outputs}, seconds=1.0)
     assert services.finish(job, told)
     deliveries.deliver()

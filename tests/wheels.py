@@ -47,7 +47,7 @@ def wheel(files):
     return whole.getvalue()
 
 
-def manifest(archive, files, *, name="tiny-net"):
+def manifest(archive, files, *, name="tiny-net", data=""):
     """The manifest of one model out of this wheel, as TOML."""
     rows = [
         ("tiny_net/model.onnx", "model.onnx", "copy"),
@@ -64,7 +64,7 @@ def manifest(archive, files, *, name="tiny-net"):
         f'[[models]]\nname = "{name}"\nis_first = true\nabout = "It tells cats from dogs."\n'
         '[models.licences]\ncode = "MIT"\nweights = "Apache-2.0"\nstated_in = "LICENSE"\n'
         '[models.card]\nsummary = "Tells cats from dogs."\npipeline_tag = "image-classification"\n'
-        'license = "Apache-2.0"\ntags = ["starter"]\n'
+        f'license = "Apache-2.0"\ntags = ["starter"]\n{data}'
         '[[models.packages]]\nname = "tiny-net"\nversion = "1.0"\n'
         f'archive = "tiny_net-1.0-py3-none-any.whl"\nsize = {len(archive)}\n'
         f'sha256 = "{sha256(archive)}"\n{members_toml}'

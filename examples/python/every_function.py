@@ -99,6 +99,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("namespace")
     parser.add_argument("--training", help="a training that this device may join")
+    parser.add_argument("--fleet", help="a fleet of devices, such as zoo/digits/fleets/cameras")
+    parser.add_argument("--key", help="a PEM file of the key that signs what is published")
     arguments = parser.parse_args()
     print("client", hub.__version__, "for", hub.login()["username"])
     print("scopes:", hub.whoami().scopes)
@@ -107,12 +109,17 @@ def main() -> None:
     try:
         with tempfile.TemporaryDirectory() as folder:
             publish(ref)
+            if arguments.key:
+                print("signed by", hub.sign(ref, key=arguments.key)["signed_by"])
             read(ref, Path(folder) / "files")
             derive(ref)
             share_data(name, arguments.namespace, Path(folder) / "data")
             asyncio.run(read_together(ref))
         if arguments.training:
             print("training:", hub.training(arguments.training).info())
+        if arguments.fleet:
+            model, _, fleet = arguments.fleet.rpartition("/fleets/")
+            print("device:", hub.fleet_device(model, fleet, device="sample").is_enrolled)
     finally:
         print("token removed:", hub.logout())
 

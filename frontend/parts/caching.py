@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.http import HttpRequest, HttpResponseBase
 from django.utils.cache import get_conditional_response, set_response_etag
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponseBase
-
 
 # What a 304 repeats, as middleware would give it another value.
 HEADERS = (

@@ -10,10 +10,12 @@ import re
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
@@ -21,10 +23,6 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
-
-if TYPE_CHECKING:
-    from markdown_it.rules_core import StateCore
-    from markdown_it.utils import EnvType, OptionsDict
 
 LONGEST_COLOURED = 20_000
 MOST_FORMULAS = 500

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol.derivations import UPGRADE
 from hub.protocol.variants import KINDS
 from hub.protocol.vocabularies import LICENCE_OF, RUNTIMES
-
-if TYPE_CHECKING:
-    from metadata.graphs.facts import VariantFacts
-    from registry.models import Variant
+from metadata.graphs.facts import VariantFacts
+from registry.models import Variant
 
 _KINDS = {
     ".onnx": "ONNX model",
@@ -33,6 +31,14 @@ _KINDS = {
     ".csv": "table",
     ".parquet": "table",
     ".zip": "archive",
+}
+
+# Readers of splits, see hub.protocol.splits.
+READERS = {
+    "csv": "CSV table",
+    "parquet": "Parquet table",
+    "npz": "NumPy archive",
+    "images": "ZIP archive of pictures, a folder for each class",
 }
 
 JOBS = {

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.http import HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 
 from frontend.parts.caching import conditional
-
-if TYPE_CHECKING:
-    from django.http.response import HttpResponseBase
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from html import escape
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
 import nh3
@@ -21,12 +20,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from frontend.parts import card_syntax, maths
+from frontend.parts.card_syntax import Formulas
 from frontend.parts.page_cache import Memory
 from hub.protocol import problems
 from registry.core import parsing
-
-if TYPE_CHECKING:
-    from frontend.parts.card_syntax import Formulas
 
 LONGEST_CARD = 400_000
 # Code is coloured by regular expressions of others, some of which take the cube of its length; a

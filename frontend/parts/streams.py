@@ -10,14 +10,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import close_old_connections
 from django.http import HttpResponse, StreamingHttpResponse
-
-if TYPE_CHECKING:
-    from django.http.response import HttpResponseBase
+from django.http.response import HttpResponseBase
 
 LONGEST_SECONDS = 50.0
 # How often a row is looked at, and after how long a silent line is tried: a reader who has gone is

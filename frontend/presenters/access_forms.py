@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from django import forms
 
-from frontend.presenters.forms import DescriptionForm, Named, NamespaceForm, VisibilityForm
+from frontend.presenters.forms import (
+    DescriptionForm,
+    Named,
+    NamespaceForm,
+    VisibilityForm,
+    offer,
+)
 from hub.protocol import refs
 from registry.models import RegisteredModel
 from registry.models.deprecations import LONGEST_MESSAGE
@@ -54,6 +63,23 @@ class DescribeForm(DescriptionForm):
         if any(len(part) > LONGEST_KEYWORD for part in keywords):
             raise forms.ValidationError(f"Keywords can have up to {LONGEST_KEYWORD} characters.")
         return keywords
+
+
+class AliasForm(forms.Form):
+    """An alias, the version that it should name, and why."""
+
+    alias = forms.CharField(
+        label="Alias",
+        max_length=100,
+        help_text="An existing name moves; a new one is created.",
+        widget=forms.TextInput(attrs={"list": "aliases", "autocomplete": "off"}),
+    )
+    number = forms.TypedChoiceField(label="Version", coerce=int)
+    message = forms.CharField(label="Reason", max_length=500, required=False)
+
+    def __init__(self, *args: Any, numbers: Iterable[int] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offer(self, "number", ((number, str(number)) for number in numbers))
 
 
 class EndForm(forms.Form):

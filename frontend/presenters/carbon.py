@@ -7,7 +7,7 @@ says why. Units: kilograms of CO2e, kilowatt-hours, grams per kilowatt-hour.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.urls import reverse
 
@@ -15,13 +15,11 @@ from frontend.parts import formatting
 from frontend.parts.svg import diagrams
 from frontend.presenters import figures, measurements
 from hub.protocol.benchmark_metrics import CARBON, ENERGY
+from hub.protocol.cards import Card
 from hub.protocol.figures import Figure, Kind
 from registry.cards import emissions
-
-if TYPE_CHECKING:
-    from hub.protocol.cards import Card
-    from registry.models import SearchDocument, Version
-    from runners.models import Measurement
+from registry.models import SearchDocument, Version
+from runners.models import Measurement
 
 # Others that are shown; of as many more it is said that they are there.
 OTHERS = 12

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from frontend.parts import text_templates
 from frontend.presenters import facts
 from hub.protocol import ports
-
-if TYPE_CHECKING:
-    from hub.protocol.facts import Port
+from hub.protocol.facts import Port
 
 # Inputs that are written out; models with more get a comment.
 MOST_INPUTS = 8

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import prefetch_related_objects
@@ -17,21 +17,18 @@ from django.urls import reverse
 
 from frontend.presenters import facts, version_head
 from hub.protocol import problems, refs
+from hub.protocol.facts import Facts
+from registry.core.permissions import Actor
+from registry.models import Variant, Version
+from registry.models.saved_comparisons import LONGEST_REFERENCE, MOST_COMPARED
 from registry.versions import moves, selectors
 from runners.benchmarks import selectors as benchmark_selectors
 from runners.evaluations import selectors as evaluations
+from runners.models import ConformanceResult, Evaluation, Measurement
 from runners.proofs import selectors as proof_selectors
 
-if TYPE_CHECKING:
-    from hub.protocol.facts import Facts
-    from registry.core.permissions import Actor
-    from registry.models import Variant, Version
-    from runners.models import ConformanceResult, Evaluation, Measurement
-
-FEWEST, MOST = 2, 6
-# References that an address may hold: those beyond MOST are refused by name, the rest is cut.
+# References that an address may hold: those beyond MOST_COMPARED are refused by name, the rest cut.
 READ = 20
-CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ def read(texts: Iterable[str]) -> list[str]:
     """References as their address has them: each once, in full where they can be read."""
     references: dict[str, None] = {}
     for text in texts:
-        written = text.strip()[:CHARACTERS]
+        written = text.strip()[:LONGEST_REFERENCE]
         if not written:
             continue
         with suppress(problems.InvalidReference):  # told by name on the page
@@ -87,10 +84,11 @@ def read(texts: Iterable[str]) -> list[str]:
     return list(references)[:READ]
 
 
-def address(references: Sequence[str], view: str = "compare") -> str:
-    """The one address of a comparison."""
-    written = urlencode([("m", ref) for ref in references], safe="/@:")
-    return f"{reverse(view)}?{written}" if written else reverse(view)
+def address(references: Sequence[str], view: str = "compare", *, charts: Sequence[str] = ()) -> str:
+    """The one address of a comparison, with the charts that were chosen."""
+    pairs = [*(("m", ref) for ref in references), *(("chart", name) for name in charts)]
+    written = urlencode(pairs, safe="/@:")
+    return f"{reverse(view)}?{written}" if references else reverse(view)
 
 
 def find(actor: Actor, references: Sequence[str]) -> tuple[list[Column], list[dict[str, Any]]]:
@@ -102,13 +100,13 @@ def find(actor: Actor, references: Sequence[str]) -> tuple[list[Column], list[di
     refused = [
         {
             "ref": ref,
-            "words": f"You can compare up to {MOST} models.",
+            "words": f"You can compare up to {MOST_COMPARED} models.",
         }
-        for ref in references[MOST:]
+        for ref in references[MOST_COMPARED:]
     ]
     parsed_references: list[tuple[str, refs.Ref, Version]] = []
     by_key: dict[int, Version] = {}
-    for ref in references[:MOST]:
+    for ref in references[:MOST_COMPARED]:
         try:
             parsed = refs.parse(ref)
             version = _version(actor, parsed)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from django.utils.safestring import SafeString
 
 from frontend.parts import formatting
 from frontend.parts import labels as words
@@ -20,19 +22,15 @@ from frontend.presenters import (
     parity_figures,
     version_head,
 )
+from frontend.presenters.comparison import Column
 from hub.protocol import phrases, stored
 from hub.protocol.benchmark_metrics import CARBON, ENERGY, P50, BenchmarkMetric
 from hub.protocol.cards import PERSONAL_DATA
+from hub.protocol.facts import Port
 from hub.protocol.figures import Figure, Unit, absent, count
 from registry.catalogue import searchable
 from runners.models import ConformanceResult, ConformanceVerdict
 from runners.proofs import verdicts
-
-if TYPE_CHECKING:
-    from django.utils.safestring import SafeString
-
-    from frontend.presenters.comparison import Column
-    from hub.protocol.facts import Port
 
 LESS = "less"
 READ, MEASURED, DECLARED = "from the file", "measured", "declared"

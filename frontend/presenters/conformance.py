@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.urls import reverse
 
 from frontend.parts import formatting, labels
 from frontend.presenters import parity_figures, version_head
+from registry.models import Variant, Version
 from runners.models import ConformanceResult, ConformanceVerdict
 from runners.proofs import selectors, verdicts
-
-if TYPE_CHECKING:
-    from registry.models import Variant, Version
 
 # Check -> title, what it asks.
 CHECKS = {

@@ -6,12 +6,8 @@ declared there stays true of it, whatever a later version changes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from registry.cards import licences
-
-if TYPE_CHECKING:
-    from registry.models import Version
+from registry.models import Version
 
 
 def license_of(version: Version) -> str:

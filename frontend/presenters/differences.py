@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -16,10 +16,8 @@ from frontend.parts.svg import barcode
 from frontend.presenters import version_head
 from hub.protocol import stored
 from hub.protocol.facts import read_barcode
+from registry.models import Variant, Version
 from runners.engine.graphs.changes import Change
-
-if TYPE_CHECKING:
-    from registry.models import Variant, Version
 
 LIMIT = 50
 PAGE = 200

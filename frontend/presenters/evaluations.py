@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from frontend.presenters import figures
+from hub.protocol.figures import Figure
+from hub.protocol.pairs import Pairs
 from metadata.rdf.quads import foreign
 from registry.cards import result_files
+from registry.models import Variant, Version
 from runners.evaluations import selectors
-
-if TYPE_CHECKING:
-    from hub.protocol.figures import Figure
-    from hub.protocol.pairs import Pairs
-    from registry.models import Variant, Version
-    from runners.evaluations.selectors import Measured, Unmeasured
-    from runners.models import Evaluation
+from runners.evaluations.selectors import Measured, Unmeasured
+from runners.models import Evaluation
 
 
 @dataclass(frozen=True, slots=True)

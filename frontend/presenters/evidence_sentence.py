@@ -8,25 +8,21 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from django.urls import reverse
 from django.utils import timezone
 
 from frontend.parts import formatting, labels
 from frontend.presenters import figures, measurements, parity_figures, version_head
+from frontend.presenters.evaluations import Line
 from hub.protocol import phrases
 from hub.protocol.vocabularies import REFERENCE
+from registry.models import Variant, Version
 from registry.versions import evidence
 from runners.models import ConformanceResult, ConformanceVerdict, Measurement
 from runners.proofs import verdicts
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from frontend.presenters.evaluations import Line
-    from registry.models import Variant, Version
 
 _Check = ConformanceResult.Check
 # Clause -> its words; those in brackets lead to the evidence.

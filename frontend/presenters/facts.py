@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from frontend.parts.svg.barcode import CATEGORIES
 from hub.protocol.facts import Facts, Port, Type
+from registry.models import Variant
 from runners.engine.onnx_files.vocabulary import CATEGORIES as FAMILIES
 from runners.engine.onnx_files.vocabulary import CATEGORY_OF, OTHER
-
-if TYPE_CHECKING:
-    from registry.models import Variant
 
 
 def of(variant: Variant | None) -> Facts:

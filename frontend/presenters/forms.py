@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from frontend.parts import labels
@@ -16,12 +17,9 @@ from hub.protocol import problems, refs
 from hub.protocol.variants import KINDS, Option, with_option
 from hub.protocol.vocabularies import TASKS
 from registry.api import sign_in
+from registry.models import Namespace, User, Variant
 from registry.people.services import users
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
-
-    from registry.models import Namespace, User, Variant
+from registry.people.services.tokens import MOST_LIMITS
 
 SCOPES = (
     ("read", "read: search and download, including private models"),
@@ -236,15 +234,33 @@ class TokenForm(forms.Form):
         initial=["read", "write"],
         widget=forms.CheckboxSelectMultiple,
     )
-    namespace = forms.ChoiceField(label="In", required=False)
+    limits = forms.CharField(
+        label="Only for",
+        required=False,
+        max_length=20_000,
+        help_text="Namespaces and models, one per line, for example lab or lab/resnet50. Empty for "
+        "everything that you can access.",
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
     expires_days = forms.IntegerField(
         label="Expires after (days)", min_value=1, max_value=366, initial=90
     )
 
-    def __init__(self, *args: Any, namespaces: Sequence[Namespace] = (), **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        slugs = ((namespace.slug, namespace.slug) for namespace in namespaces)
-        offer(self, "namespace", [("", "all your namespaces"), *slugs])
+    def clean_limits(self) -> list[str]:
+        names = str(self.cleaned_data["limits"]).split()
+        if len(names) > MOST_LIMITS:
+            raise forms.ValidationError(f"Name at most {MOST_LIMITS} namespaces and models.")
+        return names
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The fields of a token, as services take them."""
+        fields = dict(self.cleaned_data)
+        names = fields.pop("limits")
+        return fields | {
+            "namespaces": [name for name in names if "/" not in name],
+            "models": [name for name in names if "/" in name],
+        }
 
 
 class SignInForm(AuthenticationForm):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -11,13 +11,11 @@ from django.db import connection
 from frontend.parts import formatting
 from hub.protocol import problems
 from registry.core.health import HealthLine, health_parts
+from registry.core.permissions import Actor
 from registry.storage import verification
 from registry.storage.files import store
+from runners.models import Worker
 from runners.queue import aliases
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-    from runners.models import Worker
 
 LAYERS = {
     "rlimits": "resource limits",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -12,11 +12,9 @@ from django.urls import reverse
 from frontend.parts import formatting, labels
 from frontend.presenters import differences, figures, version_head
 from hub.protocol.ports import Port
+from registry.models import Version
 from runners.models import Comparison, ConformanceResult, Evaluation, Job, Measurement
 from runners.proofs import selectors
-
-if TYPE_CHECKING:
-    from registry.models import Version
 
 # Results of one sweep that are named; the tab has them all.
 NAMED = 10

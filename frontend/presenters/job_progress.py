@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.urls import reverse
@@ -12,10 +12,8 @@ from django.utils import timezone
 
 from frontend.parts import formatting, labels
 from frontend.presenters import job_outcomes, verdicts
+from runners.models import Job
 from runners.queue import aliases
-
-if TYPE_CHECKING:
-    from runners.models import Job
 
 # A worker renews its lease every third of it: one that missed two is silent.
 _SILENT = 2 / 3

@@ -6,7 +6,7 @@ Noisy results are grey and have no rank. Unverified ones stand in a table of the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.utils.safestring import mark_safe
 
@@ -14,11 +14,9 @@ from frontend.parts import formatting, labels
 from frontend.parts.svg import latency_strips
 from frontend.presenters import figures, measurements
 from hub.protocol.benchmark_metrics import ENERGY
+from registry.models import Variant
 from runners.benchmarks import selectors, timelines
-
-if TYPE_CHECKING:
-    from registry.models import Variant
-    from runners.models import Measurement
+from runners.models import Measurement
 
 # Rows of the overview.
 OVERVIEW = 8
@@ -102,6 +100,7 @@ def overview(results: Sequence[Measurement], variant: Variant | None) -> dict[st
         "head": strips.head,
         "rows": [{"result": row, "strip": strips.drawings[row.pk]} for row in rows],
         "count": len(results),
+        "candidates": candidates,
         # The fastest trusted result; a noisy one if none is ranked.
         "best": next((row for row in rows if row.is_trusted), None),
         "has_energy": _has_energy(rows),

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.http import QueryDict
 
 from frontend.presenters import list_filters
 from hub.protocol import filters
-
-if TYPE_CHECKING:
-    from registry.catalogue.query import Query
+from registry.catalogue.query import Query
 
 # Groups of the API, which take several values.
 _MANY = frozenset(("min", "max"))

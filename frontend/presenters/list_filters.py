@@ -9,25 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
+from django.http import QueryDict
 from django.urls import reverse
 
 from frontend.parts import addresses, formatting, labels
 from frontend.parts.options import Option
 from frontend.presenters import figures, licences
 from hub.protocol import accuracy, attributes, filters, problems
+from hub.protocol.accuracy import Limit
+from hub.protocol.attributes import Quantity
 from hub.protocol.filters import BOUNDS, FILTERS, Bound, Choice, Text
 from hub.protocol.sorts import SORTS
 from registry.catalogue import accuracies, facets, search, speeds
 from registry.catalogue.query import Query
-
-if TYPE_CHECKING:
-    from django.http import QueryDict
-
-    from hub.protocol.accuracy import Limit
-    from hub.protocol.attributes import Quantity
 
 LIMIT = 7
 # All that the address of the list may hold: `on` is a setup in one value, as its form sends it, and

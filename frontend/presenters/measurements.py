@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from frontend.parts import formatting, labels
 from frontend.presenters import figures, version_head
 from hub.protocol import phrases
 from hub.protocol.figures import Unit
 from runners.engine.benchmark import summary
-
-if TYPE_CHECKING:
-    from runners.models import Measurement
+from runners.models import Measurement
 
 SHAPES = 3
 SCENARIOS = {

@@ -7,37 +7,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from django.core.files.uploadedfile import SimpleUploadedFile, UploadedFile
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from frontend.parts import formatting
 from hub.protocol import problems
+from registry.core.permissions import Actor
+from registry.models import Version
 from registry.storage.services import uploads
 from registry.versions.services import files
 
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponseBase
-
-    from registry.core.permissions import Actor
-    from registry.models import Version
-
 FORM_BYTES = 200 * 10**6
+GUEST_FORM_BYTES = 10 * 10**6
 
 
 def limited(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Refuse a form over ``FORM_BYTES`` before the CSRF check, which would read all of it."""
+    """Refuse a form over the limit, of users or guests, before the CSRF check reads all of it."""
     protected: Callable[..., HttpResponseBase] = csrf_protect(view)
 
     @wraps(view)
     def measured(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         length = request.META.get("CONTENT_LENGTH") or "0"
-        if not length.isdigit() or int(length) > FORM_BYTES:
+        most = FORM_BYTES if request.user.is_authenticated else GUEST_FORM_BYTES
+        if not length.isdigit() or int(length) > most:
             size = formatting.size(int(length) if length.isdigit() else 0)
+            where = "JavaScript" if request.user.is_authenticated else "an account"
             raise problems.TooLarge(
-                f"This form has {size}. The limit without JavaScript is "
-                f"{formatting.size(FORM_BYTES)}."
+                f"This form has {size}. The limit without {where} is {formatting.size(most)}."
             )
         return protected(request, *args, **kwargs)
 
@@ -54,12 +53,6 @@ def take(actor: Actor, version: Version, sent: Iterable[UploadedFile[bytes]]) ->
         except problems.Problem as problem:
             refused.append(f"{name} was rejected: {problem.detail}")
     return refused
-
-
-def keep_text(actor: Actor, name: str, text: str) -> str:
-    """Store a text as an upload of the actor's own; returns its digest."""
-    content = text.encode()
-    return keep(actor, SimpleUploadedFile(name, content))
 
 
 def keep(actor: Actor, file: UploadedFile[bytes]) -> str:

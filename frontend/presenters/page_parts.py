@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from django.template import Context
 
 from hub.protocol.ports import Port
-
-if TYPE_CHECKING:
-    from django.template import Context
 
 
 class Place(StrEnum):
@@ -36,6 +35,9 @@ class Place(StrEnum):
     NAMESPACE = "namespace"
     # Of the administration of the hub: after its own sections.
     ADMINISTRATION = "administration"
+    # Of sign-in: below its form; of the page of an account: among its sections.
+    SIGN_IN = "sign-in"
+    OWN_ACCOUNT = "own-account"
     # Of every page: links in the menu of an account, and in the footer.
     ACCOUNT = "account"
     FOOTER = "footer"

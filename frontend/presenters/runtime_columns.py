@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from frontend.parts import labels as words
 from hub.protocol import filters
 from registry.catalogue import facets
-
-if TYPE_CHECKING:
-    from registry.models import SearchDocument
+from registry.models import SearchDocument
 
 # Runtimes that have a column, those that most models pass on.
 MOST = 5

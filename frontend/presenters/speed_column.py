@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -14,10 +14,8 @@ from frontend.presenters import figures, measurements
 from hub.protocol import filters
 from hub.protocol.figures import Kind, Unit, absent
 from registry.catalogue import predictions, search, speeds
+from registry.catalogue.query import Query
 from registry.models import DocumentSpeed, PredictedSpeed, SearchDocument
-
-if TYPE_CHECKING:
-    from registry.catalogue.query import Query
 
 
 def of(

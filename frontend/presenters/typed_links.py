@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.utils.safestring import SafeString
 
 from metadata import exports
 from metadata.exports import schemaorg, signposting
 from metadata.store.negotiation import FORMATS
-
-if TYPE_CHECKING:
-    from registry.models import Version
+from registry.models import Version
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.utils import timezone
 
 from frontend.parts import live
 from frontend.presenters import job_progress, version_head
+from registry.core.permissions import Actor
+from registry.models import Version
 from runners.models import Job
 from runners.queue import selectors
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-    from registry.models import Version
 
 # Places in the queue are asked for of so many jobs; the others say that they wait.
 _PLACES = 6

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from frontend.parts import addresses, formatting
 from frontend.presenters import evaluations, parity_figures, version_head
 from hub.protocol import runtime_builds, stored
+from registry.models import File, Variant, Version
 from runners.evaluations import selectors as evaluation_selectors
-
-if TYPE_CHECKING:
-    from registry.models import File, Variant, Version
-    from runners.models import Job
-    from runners.proofs import selectors
+from runners.models import Job
+from runners.proofs import selectors
 
 # Result of a step -> glyph and word; every other step failed under its own name.
 _STEPS = {

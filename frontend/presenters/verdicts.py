@@ -7,15 +7,12 @@ runtime inform. A verdict that was not reached is "not run", never a blank.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import datetime
+from typing import NamedTuple
 
+from registry.models import Check
 from runners.engine import reports
 from runners.engine.reports import FileCheck, Finding, Report
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from registry.models import Check
 
 # Stage of the engine -> title, what it asks, what "ok" means.
 STAGES = {

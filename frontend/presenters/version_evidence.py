@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from frontend.parts import formatting
 from frontend.parts.link_picture import LinkPicture, is_writable
@@ -18,12 +18,10 @@ from frontend.presenters import (
     version_head,
 )
 from registry.catalogue import documents
+from registry.models import Variant, Version
 from runners.benchmarks import selectors as benchmarks
 from runners.proofs import selectors as proofs
 from runners.queue import selectors as jobs
-
-if TYPE_CHECKING:
-    from registry.models import Variant, Version
 
 # Parts of the sentence in a picture: further ones would not be read.
 MOST_PARTS = 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -15,10 +15,8 @@ from frontend.presenters import declarations, facts
 from hub.protocol import problems, proofs, refs
 from hub.protocol.ports import Port
 from registry.catalogue import documents
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-    from registry.models import File, Ref, Variant, Version
+from registry.core.permissions import Actor
+from registry.models import File, Ref, Variant, Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +85,7 @@ def head(
     ``others`` are the versions that a select offers, ``counts`` those of tabs by their names.
     """
     files = own_files(version, variant)
+    aliases = [ref for ref in refs if ref.kind == "alias"]
     choice = choice_of(version, variant)
     pages = _pages(version, tab, choice, counts)
     family = next(page.family for page in pages if page.on)
@@ -95,9 +94,8 @@ def head(
         "licenses": declarations.licenses_of(version),
         "task": declarations.task_of(version),
         "keywords": tuple(declarations.keywords_of(version)),
-        "aliases": tuple(
-            ref.name for ref in refs if ref.kind == "alias" and ref.version_id == version.pk
-        ),
+        "aliases": tuple(ref.name for ref in aliases if ref.version_id == version.pk),
+        "alias_names": tuple(ref.name for ref in aliases),
         "versions": tuple(_choice(other, version, latest) for other in others),
         "variants": tuple(_variant(row, variant) for row in variants(version)),
         "choice": choice,
@@ -134,10 +132,10 @@ def chosen_variant(version: Version, name: str) -> Variant | None:
 
 def required_variant(version: Version, name: str) -> Variant:
     """The same; raises VariantMissing also where no file of the version has been read."""
-    variant = chosen_variant(version, name)
-    if variant is None:
-        raise problems.VariantMissing(f"{version.ref} has no variant yet.", offers="none yet")
-    return variant
+    return problems.expect(
+        chosen_variant(version, name),
+        problems.VariantMissing(f"{version.ref} has no variant yet.", offers="none yet"),
+    )
 
 
 def kept_choice(version: Version, name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.urls import reverse
@@ -12,15 +12,12 @@ from django.urls import reverse
 from frontend.presenters import version_head
 from hub.protocol import problems
 from hub.protocol.benchmark_metrics import CARBON
-from registry.core.permissions import can
+from registry.core.permissions import Actor, can
+from registry.models import RegisteredModel, Variant, Version
 from registry.versions import deprecations, selectors
 from runners.benchmarks import timelines
 
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-    from registry.models import RegisteredModel, Variant, Version
-
-    View = Callable[..., HttpResponseBase]
+View = Callable[..., HttpResponseBase]
 
 VERSIONS_SHOWN = 100
 
@@ -50,9 +47,10 @@ def context(
 ) -> dict[str, Any]:
     """What the head of every page of a version needs; its variant is the one of the address."""
     model = version.model
-    named = selectors.named_versions(request.user, model)
-    versions = list(named[:VERSIONS_SHOWN])
-    count = len(versions) if len(versions) < VERSIONS_SHOWN else named.count()
+    versions = selectors.newest_named(request.user, model, VERSIONS_SHOWN)
+    count = len(versions)
+    if count == VERSIONS_SHOWN:
+        count = selectors.named_versions(request.user, model).count()
     newest = selectors.latest_of(versions) or selectors.latest(request.user, model)
     variant = variant or version_head.chosen_variant(version, request.GET.get("variant", ""))
     head = version_head.head(
@@ -60,7 +58,7 @@ def context(
         tab,
         # What is shown can be told in the list, however old it is.
         versions if version in versions else [*versions, version],
-        selectors.refs_of(request.user, model),
+        selectors.all_refs(request.user, model),
         newest.number if newest else None,
         variant,
         {tab.name: tab.count(request.user, version) for tab in version_head.tabs if tab.count}

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from frontend.parts import formatting, labels
 from frontend.parts.svg import charts, latency_strips
 from frontend.presenters import figures, measurements
 from hub.protocol.benchmark_metrics import THROUGHPUT
+from registry.core.permissions import Actor
+from registry.models import Version
 from runners.benchmarks import timelines
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-    from registry.models import Version
-    from runners.models import Comparison, Measurement
+from runners.models import Comparison, Measurement
 
 # Verdict of a comparison -> the state that colours its glyph, and its words.
 VERDICTS = {

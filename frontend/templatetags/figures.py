@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from frontend.parts import local_numbers
 from frontend.presenters import figures, measurements
 from hub.protocol import benchmark_metrics
+from hub.protocol.figures import Figure
 from hub.protocol.intervals import Level
-
-if TYPE_CHECKING:
-    from hub.protocol.figures import Figure
-    from runners.models import Measurement
+from runners.models import Measurement
 
 register = template.Library()
 
@@ -47,7 +44,8 @@ def figure(
     figure: Figure, url: str = "", *, with_kind: bool = False, with_interval: bool = False
 ) -> SafeString:
     """Write a figure: its value with a link, what a reader must know beside it, its interval."""
-    words, tone = figures.text(figure), "" if figure.is_ranked else "muted"
+    tone = "" if figure.is_ranked else "muted"
+    words = local_numbers.mark(figures.text(figure))
     status, kind = figures.status(figure), figures.kind(figure, always=with_kind)
     ends = figures.interval(figure) if with_interval else ""
     return format_html(

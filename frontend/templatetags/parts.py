@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 from urllib.parse import urlencode
 
 from django import template
@@ -15,27 +16,24 @@ from django.utils import timezone
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from frontend.parts import formatting, highlighting
+from frontend.parts import formatting, highlighting, local_numbers
 from frontend.parts import labels as words
+from frontend.parts.options import Option
 from frontend.parts.svg import barcode as barcodes
 from frontend.parts.svg import case_bars as tallies
 from frontend.presenters import facts, figures, job_progress, version_head
 from frontend.presenters.page_parts import page_parts as parts_of_pages
+from hub.protocol import bidi
 from hub.protocol.facts import read_barcode
 from hub.protocol.figures import Status
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from frontend.parts.options import Option
-
 register = template.Library()
 
-register.filter("grouped", formatting.grouped)
-register.filter("quantity", formatting.quantity)
-register.filter("size", formatting.size)
-register.filter("carbon", formatting.carbon)
-register.filter("duration", formatting.duration)
+register.filter("grouped", local_numbers.of(formatting.grouped))
+register.filter("quantity", local_numbers.of(formatting.quantity))
+register.filter("size", local_numbers.of(formatting.size))
+register.filter("carbon", local_numbers.of(formatting.carbon))
+register.filter("duration", local_numbers.of(formatting.duration))
 register.filter("exact", formatting.exact)
 register.filter("figure", formatting.figure)
 register.filter("runtime", words.runtime)
@@ -185,25 +183,58 @@ def glyph(word: str) -> SafeString:
     return format_html('<span class="glyph {}">{}</span>', tone, icon(shape))
 
 
+@register.simple_tag(takes_context=True)
+def runtime_marks(
+    context: template.Context, cells: Sequence[tuple[str, str, str]] | None
+) -> SafeString:
+    """Write one mark for each runtime, shape and outcome; the marks of a page are drawn once."""
+    values: Any = context.render_context
+    drawn = values.setdefault("runtime_marks", {})
+    for cell in cells or ():
+        if cell not in drawn:
+            runtime, shape, outcome = cell
+            drawn[cell] = format_html(
+                '<span title="{runtime}: {outcome}">{glyph}\n'
+                '  {runtime}<span class="sr">: {outcome}</span></span>',
+                runtime=runtime,
+                outcome=outcome,
+                glyph=glyph(shape),
+            )
+    marks = mark_safe("".join(drawn[cell] for cell in cells or ()))  # noqa: S308 - each is escaped
+    return format_html('<p class="marks">{}</p>', marks) if marks else marks
+
+
 @register.simple_tag
 def when(moment: datetime | None, *, both: bool = False) -> SafeString:
-    """Write a time relatively, exact in the title; with ``both`` the exact time is written too."""
+    """Write a time relatively, exact in the title; with ``both`` the exact time is written too.
+
+    Browsers write the exact time in the reader's time zone and format (local.js).
+    """
     if moment is None:
         return mark_safe("")
-    exact = formatting.exact(moment)
     words = formatting.relative(moment, timezone.now())
+    if both:
+        return exact_time(moment, words)
+    title = formatting.exact(moment)
+    return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(), title, words)
+
+
+@register.simple_tag
+def exact_time(moment: datetime, remark: str = "") -> SafeString:
+    """Write a time exactly, with a remark in parentheses."""
+    exact = formatting.exact(moment)
     return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
+        '<time datetime="{}" data-exact="{}">{}</time>',
         moment.isoformat(),
-        exact,
-        f"{exact} ({words})" if both else words,
+        remark,
+        f"{exact} ({remark})" if remark else exact,
     )
 
 
 @register.simple_tag
-def count(number: int, one: str, many: str = "") -> str:
+def count(number: int, one: str, many: str = "") -> SafeString | str:
     """Give a count with its noun."""
-    return formatting.plural(number, one, many)
+    return local_numbers.mark(formatting.plural(number, one, many))
 
 
 @register.simple_tag
@@ -301,6 +332,12 @@ def kinds() -> dict[str, tuple[str, str]]:
 def short(digest: str) -> str:
     """Give the first twelve characters of a digest."""
     return digest[:12]
+
+
+@register.filter(is_safe=True)
+def isolated(text: str) -> str:
+    """Give a title without controls that reorder the words of the hub beside it."""
+    return bidi.without(text)
 
 
 @register.filter

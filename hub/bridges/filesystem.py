@@ -13,19 +13,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 from urllib.parse import unquote
 
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
 from hub.client import api, datasets, download
+from hub.client.cache import RemoteFile
 from hub.client.hub import Hub
 from hub.protocol import problems
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hub.client.cache import RemoteFile
 
 DATASETS = "datasets"
 # A file up to this size is fetched whole, verified and kept in the cache when it is opened.

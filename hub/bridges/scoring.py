@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hub.client import loading
+from hub.client.cache import Resolved
 from hub.client.hub import Hub
 from hub.protocol import problems, refs
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
     import onnx
 
-    from hub.client.cache import Resolved
 
 MEMORY_BYTES = 500_000_000
 # Rows of a batch where the hub does not know what a run of the model needs.

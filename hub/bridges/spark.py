@@ -14,13 +14,13 @@ from pyspark.ml.functions import predict_batch_udf
 from pyspark.sql import Column, types
 
 from hub.bridges import scoring
+from hub.bridges.scoring import PinnedModel, Port
 from hub.client import api
 from hub.protocol import problems
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from hub.bridges.scoring import PinnedModel, Port
 
 # NumPy's types -> Spark's; the smallest that hold every value.
 _TYPES = {

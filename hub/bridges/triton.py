@@ -10,6 +10,7 @@ model_configuration.md).
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,23 +18,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hub.client import loading, snapshots
+from hub.client.hub import Hub
 from hub.protocol import problems, refs
 
 if TYPE_CHECKING:
-    import os
-
     import onnx
 
-    from hub.client.hub import Hub
 
 # What Triton reads as an ONNX model unless a configuration says otherwise.
 ENTRY = "model.onnx"
 CONFIGURATION = "config.pbtxt"
 # ONNX element types (onnx.proto, TensorProto.DataType) -> Triton's (model_config.proto, DataType).
 _TYPES = {
-    1: "FP32", 2: "UINT8", 3: "INT8", 4: "UINT16", 5: "INT16", 6: "INT32", 7: "INT64", 8: "STRING",
-    9: "BOOL", 10: "FP16", 11: "FP64", 12: "UINT32", 13: "UINT64", 16: "BF16",
-}  # fmt: skip
+    1: "FP32",
+    2: "UINT8",
+    3: "INT8",
+    4: "UINT16",
+    5: "INT16",
+    6: "INT32",
+    7: "INT64",
+    8: "STRING",
+    9: "BOOL",
+    10: "FP16",
+    11: "FP64",
+    12: "UINT32",
+    13: "UINT64",
+    16: "BF16",
+}
 
 
 def write(

@@ -5,21 +5,19 @@ The only file that reaches both halves; the server is imported by the commands t
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from hub.cli import commands, completion, failures, parsing
 from hub.cli import help as help_command
 from hub.cli.control import output
 from hub.protocol import problems
 from hub.terminal import DONE, INTERRUPTED, PROBLEM, plain
-
-if TYPE_CHECKING:
-    import argparse
 
 # Modules of commands that need the server extra, where they are named otherwise.
 _SERVER_MODULES = {"token": "tokens"}

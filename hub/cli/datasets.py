@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.cli.control import datasets as operations
 from hub.client import api
 from hub.terminal import DONE, add_flags, plain, positive, size
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add_to(commands: Any) -> None:

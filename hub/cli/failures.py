@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import difflib
 import sys
 from typing import TYPE_CHECKING
@@ -10,8 +11,6 @@ from hub.protocol import problems, refs
 from hub.terminal import NOT_ALLOWED, NOT_FOUND, PROBLEM, UNREACHABLE, USAGE, plain
 
 if TYPE_CHECKING:
-    import argparse
-
     from hub.client.hub import Hub
 
 SUGGESTIONS = 3

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub import counting
 from hub.client import api
 from hub.protocol.filters import CHOICES, LIMITS, MAX_PARAMETERS, Bound, Choice
 from hub.terminal import DONE, interval, plain, positive, size
-
-if TYPE_CHECKING:
-    import argparse
-
 
 _CHOICES = [choice for choice in CHOICES.values() if choice.option]
 

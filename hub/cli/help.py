@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.cli import commands, parsing
 from hub.terminal import DONE
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add_to(subparsers: Any) -> None:

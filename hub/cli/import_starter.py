@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from dataclasses import asdict
@@ -14,8 +15,6 @@ from hub.client.imports import starter
 from hub.terminal import DONE, PROBLEM, add_flags, plain
 
 if TYPE_CHECKING:
-    import argparse
-
     from hub.client.rest.starter import StarterModel
 
 

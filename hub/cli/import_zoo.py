@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub import counting
 from hub.client import api
 from hub.client.imports.zoo import ImportStatus, Options, Outcome, import_zoo
 from hub.protocol import refs
 from hub.terminal import DONE, PROBLEM, add_flags, plain
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add_to(origins: Any) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.client import api
 from hub.terminal import DONE, add_flags, plain
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add_to(commands: Any) -> None:

@@ -6,17 +6,15 @@ The protocol is that of the official package `mcp` (modelcontextprotocol.io); th
 
 from __future__ import annotations
 
+import argparse
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import hub
 from hub.cli import model_tools
 from hub.client import api
 from hub.protocol import problems
 from hub.terminal import DONE
-
-if TYPE_CHECKING:
-    import argparse
 
 _SCHEME, _CARD_FILE, _MARKDOWN = "hub://", "/README.md", "text/markdown"
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.client import api, extensions
 from hub.protocol import deprecations, digests, filters, sorts
 from hub.protocol.figures import Status
 from hub.terminal import DONE, USAGE, add_flags, add_variant_options, plain, positive, size
-
-if TYPE_CHECKING:
-    import argparse
 
 _FILTERS = (
     filters.NAMESPACE,
@@ -43,6 +41,13 @@ def add_get(commands: Any) -> None:
     )
     add_variant_options(get)
     get.add_argument("--to", metavar="FOLDER", help="also write the files to this folder")
+    get.add_argument(
+        "--signed-by",
+        metavar="SIGNER",
+        action="append",
+        help="download only what this signer signed: fingerprint of a key, PEM file of a key or of "
+        "certificate authorities, or name in a certificate; may be repeated, one is enough",
+    )
     get.add_argument(
         "--layout",
         choices=list(layouts),
@@ -76,6 +81,7 @@ def _get(options: argparse.Namespace) -> int:
         opset=options.opset,
         variant=options.variant,
         strength=options.strength,
+        signed_by=options.signed_by,
         wait=options.wait,
     )
     folder = hub.download_resolved(resolved, options.to, progress=False if options.quiet else None)

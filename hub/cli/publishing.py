@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.cli.models import variant_line
+from hub.cli.signing import add_key, key_of
 from hub.client import api
 from hub.protocol import arithmetic
 from hub.protocol.variants import KINDS, Option, with_option
 from hub.terminal import DONE, add_flags, plain, positive, size
-
-if TYPE_CHECKING:
-    import argparse
 
 _PARITY = ("max_abs", "max_rel", "ulp_max", "cosine", "top1")
 
@@ -48,6 +47,7 @@ def add_push(commands: Any) -> None:
         action="store_true",
         help="follow symbolic links that lead out of the folder",
     )
+    add_key(push, "--sign")
     add_flags(push, "private", "no-publish", "no-wait", "quiet", "json")
     push.set_defaults(command=_push)
 
@@ -66,6 +66,7 @@ def _push(options: argparse.Namespace) -> int:
         resume=options.resume,
         force=options.force,
         follow_links=options.follow_links,
+        sign=key_of(options, options.sign),
         progress=False if options.quiet else None,
     )
     if options.json:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from hub.client import config as settings
-from hub.client import datasets, differences, forks, queries, sessions
+from hub.client import datasets, differences, forks, queries, sessions, signature_uploads
 from hub.client.hub import Hub
 from hub.protocol import problems
 
@@ -59,6 +59,8 @@ list_models = _of_default(Hub.list_models)
 push = _of_default(Hub.push)
 make_variant = _of_default(Hub.make_variant)
 training = _of_default(Hub.training)
+fleet_device = _of_default(Hub.fleet_device)
+sign = _of_default(signature_uploads.sign)
 push_dataset = _of_default(datasets.push)
 dataset = _of_default(datasets.read)
 download_dataset = _of_default(datasets.download)

@@ -6,14 +6,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hub.client.cache import Cache
 from hub.client.progress import Bar
 from hub.client.rest import answers
+from hub.client.transport import Transport
 from hub.client.upload import Upload
 
 if TYPE_CHECKING:
-    from hub.client.cache import Cache
     from hub.client.local_files import LocalFile
-    from hub.client.transport import Transport
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ final name in one step, so any number of processes may share a cache and none se
     snapshots/<ns>/<model>/<n>-…   folders of whole versions (see snapshots.py)
     uploads/<hub>/<sha256>.json    uploads that can be continued
     pushes/<hub>/<key>.json        drafts that the same push continues
+    signatures/<manifest>.json     signatures of versions (see signatures.py)
     pins/<key>.json                versions that are never pruned
     damaged/<sha256>               files that `hub cache verify` found damaged
 """
@@ -150,6 +151,7 @@ class Cache:
         self.snapshots = folder / "snapshots"
         self.uploads = folder / "uploads"
         self.pushes = folder / "pushes"
+        self.signatures = folder / "signatures"
         self.pins = folder / "pins"
         self.damaged = folder / "damaged"
 
@@ -259,6 +261,10 @@ class Cache:
     def push_path(self, url: str, key: str) -> Path:
         """Return the file that remembers an unfinished push to a hub."""
         return self.pushes / hub_key(url) / f"{key}.json"
+
+    def signatures_path(self, manifest: str) -> Path:
+        """Return the file that keeps the signatures of a version with this manifest."""
+        return self.signatures / f"{manifest}.json"
 
     def answer_path(self, url: str, question: tuple[str, ...]) -> Path:
         """Return the file that keeps the answer to a question to a hub."""

@@ -7,12 +7,9 @@ its context (contextvars).
 
 from __future__ import annotations
 
+import threading
 import time
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import threading
 
 current: ContextVar[threading.Event | None] = ContextVar("cancellation", default=None)
 

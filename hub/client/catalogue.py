@@ -6,10 +6,11 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from hub.client.mirrors import Mirrored
+from hub.client.transport import Transport
+
 if TYPE_CHECKING:
     from hub.client.find import Measured
-    from hub.client.mirrors import Mirrored
-    from hub.client.transport import Transport
 
 PAGE = 100
 

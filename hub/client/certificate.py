@@ -5,13 +5,13 @@ The certificate is shown to the hub alone; its key is never kept or printed.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hub.protocol import problems
 
 if TYPE_CHECKING:
     import ssl
-    from pathlib import Path
 
 
 def context(

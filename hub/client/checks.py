@@ -9,7 +9,7 @@ from typing import Any
 
 from hub.client.progress import say
 from hub.client.rest import answers
-from hub.client.rest.shared import Check, JobSummary  # noqa: TC001  (read at run time)
+from hub.client.rest.shared import Check, JobSummary
 from hub.protocol import problems, stored
 
 WAIT_SECONDS = 3600.0

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -48,6 +48,8 @@ class Config:
     ``retry_seconds`` is how long requests are repeated while the hub does not answer, and
     ``first_retry_seconds`` how long a connection is tried before any has succeeded. ``verify``
     says when the SHA-256 of a cached file is computed again: `changed` or `always`.
+    ``signed_by`` are signers of whom one must have signed what is loaded, none for no demand;
+    ``signature_authorities`` is a PEM file of those who vouch for names in certificates.
     """
 
     url: str
@@ -62,6 +64,8 @@ class Config:
     retry_seconds: float = RETRY_SECONDS
     first_retry_seconds: float = FIRST_RETRY_SECONDS
     verify: str = CHANGED
+    signed_by: tuple[str, ...] = ()
+    signature_authorities: Path | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "url", check_url(self.url))
@@ -104,6 +108,7 @@ class Config:
         certificate_key: str | os.PathLike[str] | None = None,
         retry_seconds: float | None = None,
         verify: str | None = None,
+        signed_by: str | Sequence[str] | None = None,
     ) -> Self:
         """Fill what is not given from the environment and the stored sign-in."""
         environ = os.environ
@@ -119,6 +124,9 @@ class Config:
         *shared, own = cache_folders(environ)
         if retry_seconds is None:
             retry_seconds = _retry_seconds(environ)
+        vouching = environ.get("HUB_SIGNATURE_AUTHORITIES")
+        if signed_by is None:
+            signed_by = environ.get("HUB_REQUIRE_SIGNATURE", "").strip() or None
         authorities = environ.get("HUB_CA_BUNDLE")
         # OpenSSL reads the first two itself.
         if not (authorities or environ.get("SSL_CERT_FILE") or environ.get("SSL_CERT_DIR")):
@@ -138,7 +146,26 @@ class Config:
             retry_seconds=RETRY_SECONDS if retry_seconds is None else retry_seconds,
             first_retry_seconds=FIRST_RETRY_SECONDS if retry_seconds is None else retry_seconds,
             verify=verify or environ.get("HUB_VERIFY", "").strip().lower() or CHANGED,
+            signed_by=() if signed_by is None else signers_in(signed_by),
+            signature_authorities=expanded(vouching, "HUB_SIGNATURE_AUTHORITIES")
+            if vouching
+            else None,
         )
+
+
+def signers_in(signed_by: str | Sequence[str]) -> tuple[str, ...]:
+    """The signers that a text names, divided by semicolons, or several texts.
+
+    Raises `InvalidRequest` where that is nobody: it would demand nothing.
+    """
+    texts = signed_by.split(";") if isinstance(signed_by, str) else signed_by
+    names = tuple(text.strip() for text in texts if text.strip())
+    if not names:
+        raise problems.InvalidRequest(
+            "No signer is named. Set HUB_REQUIRE_SIGNATURE or signed_by to the fingerprint of a "
+            "key, a PEM file or a name in certificates, or leave it out."
+        )
+    return names
 
 
 def check_urls(urls: str) -> list[str]:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from hub.client import proxies
 from hub.protocol import problems
-
-if TYPE_CHECKING:
-    from hub.client import proxies
 
 _TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})")
 

@@ -15,13 +15,13 @@ from urllib.parse import quote
 
 from hub import counting
 from hub.client import catalogue
+from hub.client.cache import RemoteFile
+from hub.client.hub import Hub
 from hub.client.progress import say
 from hub.protocol import problems
 from hub.protocol import splits as protocol
 
 if TYPE_CHECKING:
-    from hub.client.cache import RemoteFile
-    from hub.client.hub import Hub
     from hub.client.local_files import Selected
 
 PAGE = 100

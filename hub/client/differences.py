@@ -6,10 +6,10 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from hub.client.hub import Hub
 from hub.protocol import problems, refs
 
 if TYPE_CHECKING:
-    from hub.client.hub import Hub
     from hub.client.rest.shared import Version
 
 _FACTS: Final = ("opset", "precision", "parameters", "macs", "memory_bytes", "size")

@@ -9,18 +9,14 @@ import logging
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import Context, copy_context
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from hub.client import download_locks
 from hub.client.cache import Cache, RemoteFile, explained, mismatch
 from hub.client.partial_downloads import Partial
 from hub.client.receiver import CONTENT_RANGE, RangesRefused, Receiver
+from hub.client.transport import Transport
 from hub.protocol import problems
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hub.client.transport import Transport
 
 RANGES = 2
 SMALL_BYTES = 1 << 20

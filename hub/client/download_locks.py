@@ -12,7 +12,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from hub.client import forks
 from hub.client.cache import Cache, explained
@@ -21,9 +21,6 @@ try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 # Waits between two looks grow: a small file comes in milliseconds.

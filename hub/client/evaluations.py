@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.client import checks, variants
+from hub.client.hub import Hub
 from hub.protocol import problems, refs
-
-if TYPE_CHECKING:
-    from hub.client.hub import Hub
 
 _DATA = re.compile(
     r"(?P<dataset>[A-Za-z0-9][\w-]{0,95})(?:@(?P<number>[1-9][0-9]{0,8}))?:(?P<split>.+)"

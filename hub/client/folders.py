@@ -11,21 +11,20 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hub import counting
 from hub.client import bundles, config, download
 from hub.client.cache import Cache, RemoteFile, sync_folder
+from hub.client.hub import Hub
 from hub.client.local_files import LocalFile
 from hub.client.progress import Bar, say
 from hub.protocol import digests, problems, refs
 from hub.protocol.mirrors import RELEASED, ModelRecord, VersionRecord, statements
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hub.client.hub import Hub
     from hub.client.rest.mirrors import Import
 
 FORMAT = "onnx-hub-folder/1"

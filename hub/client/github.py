@@ -13,13 +13,11 @@ import re
 import sys
 import urllib.request
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from urllib.request import Request
 from urllib.response import addinfourl
 
 from hub.client import config as settings
-
-if TYPE_CHECKING:
-    from urllib.request import Request
 
 MANIFEST = "ONNX_HUB_MANIFEST.json"
 _MANIFEST = re.compile(

@@ -12,16 +12,12 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from hub.client import snapshots
 from hub.client.cache import Cache, Resolved
 from hub.client.partial_downloads import is_abandoned
 from hub.protocol import digests, problems, refs
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 DAY_SECONDS = 86_400.0
 SETTLING_SECONDS = 300.0
@@ -103,6 +99,10 @@ def prune(
     versions = [resolved for _, resolved in _answers(cache)]
     needed = {snapshots.folder_of(cache, resolved) for resolved in versions}
     _clean_snapshots(cache, needed, now - settling_seconds)
+    manifests = {resolved.manifest for resolved in versions}
+    for path in _files(cache.signatures):
+        if path.stem not in manifests:
+            path.unlink(missing_ok=True)
     blobs = {file.sha256 for resolved in versions for file in resolved.files}
     _clean_blobs(cache, blobs, now - settling_seconds)
     cache.verified.prune(_inodes(cache))

@@ -6,6 +6,7 @@ it, verified; everything else is asked of the hub each time.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,12 +21,12 @@ from hub.client.transport import Transport
 from hub.protocol import deprecations, problems, refs
 
 if TYPE_CHECKING:
-    import os
-
     import onnx
     import onnxruntime
 
+    from hub.client.fleet_device import FleetDevice
     from hub.client.local_files import Source
+    from hub.client.signing import SigningKey
     from hub.client.training.training import Training
 
 # How many versions a description has.
@@ -48,7 +49,8 @@ class Hub(Catalogue, Groups):
     `retry_seconds` (HUB_RETRY_SECONDS, 60 by default; 0 forbids it), with a line on the logger
     `hub.client`, which is standard error unless logging is configured. `verify` (HUB_VERIFY) says
     when a cached file is hashed again: `changed`, when it is not the file that was verified, or
-    `always`. Errors are `hub.errors`:
+    `always`. `signed_by` (HUB_REQUIRE_SIGNATURE, divided by semicolons) demands of all that is
+    loaded a signature by one of these signers, see `load`. Errors are `hub.errors`:
     `Problem` for what the server says, `Unreachable`, `NotCached`, `CacheUnusable` for the rest.
     """
 
@@ -63,6 +65,7 @@ class Hub(Catalogue, Groups):
         certificate_key: str | os.PathLike[str] | None = None,
         retry_seconds: float | None = None,
         verify: str | None = None,
+        signed_by: str | Sequence[str] | None = None,
     ) -> None:
         self._arguments: dict[str, Any] = {
             "cache": cache,
@@ -71,6 +74,7 @@ class Hub(Catalogue, Groups):
             "certificate_key": certificate_key,
             "retry_seconds": retry_seconds,
             "verify": verify,
+            "signed_by": signed_by,
         }
         self.config = settings.Config.from_environment(url=url, token=token, **self._arguments)
         self.cache = Cache(
@@ -90,6 +94,7 @@ class Hub(Catalogue, Groups):
         variant: str | None = None,
         *,
         strength: str | None = None,
+        signed_by: str | Sequence[str] | None = None,
         progress: bool | None = None,
         wait: bool = False,
     ) -> onnx.ModelProto:
@@ -99,13 +104,19 @@ class Hub(Catalogue, Groups):
         `variant` for one by name, whatever its proof. `strength` is the least proof that is enough:
         "certified", or "sampled" to take also one that was equal on the inputs that ran; the hub
         has a default. Only the files of the model itself are
-        fetched, each verified by its SHA-256. With `wait` a version that is still being checked is
+        fetched, each verified by its SHA-256. `signed_by` demands that one of these signed all
+        files of the version: the fingerprint of a key (`sha256:…`), a PEM file of a public key or
+        of certificate authorities, or a name in certificates that HUB_SIGNATURE_AUTHORITIES vouch
+        for. With `wait` a version that is still being checked is
         waited for, up to an hour. Raise `NotFound`, `VariantMissing`, `DigestMismatch`,
-        `Unreachable`, `NotCached` when offline, `ChecksPending`, or with `wait` `ChecksFailed`.
+        `SignatureMissing`, `Unreachable`, `NotCached` when offline, `ChecksPending`, or with `wait`
+        `ChecksFailed`.
         """
         from hub.client import loading  # noqa: PLC0415  (each verb imports what it needs)
 
-        resolved = self.resolve(ref, opset=opset, variant=variant, strength=strength, wait=wait)
+        resolved = self.resolve(
+            ref, opset=opset, variant=variant, strength=strength, signed_by=signed_by, wait=wait
+        )
 
         def bring(files: Iterable[RemoteFile]) -> Mapping[str, Path]:
             return self.bring(str(resolved.ref), list(files), progress=progress)
@@ -121,6 +132,7 @@ class Hub(Catalogue, Groups):
         opset: int | None = None,
         variant: str | None = None,
         strength: str | None = None,
+        signed_by: str | Sequence[str] | None = None,
         progress: bool | None = None,
         wait: bool = False,
         **options: Any,
@@ -139,7 +151,9 @@ class Hub(Catalogue, Groups):
             ) from None
         from hub.client import loading  # noqa: PLC0415  (each verb imports what it needs)
 
-        resolved = self.resolve(ref, opset=opset, variant=variant, strength=strength, wait=wait)
+        resolved = self.resolve(
+            ref, opset=opset, variant=variant, strength=strength, signed_by=signed_by, wait=wait
+        )
         entry = loading.entry_of(resolved)
         folder = self._snapshot(resolved, progress=progress)
         names = runtime.get_available_providers() if providers is None else list(providers)
@@ -153,6 +167,7 @@ class Hub(Catalogue, Groups):
         to: str | os.PathLike[str] | None = None,
         *,
         strength: str | None = None,
+        signed_by: str | Sequence[str] | None = None,
         progress: bool | None = None,
         wait: bool = False,
     ) -> Path:
@@ -161,7 +176,9 @@ class Hub(Catalogue, Groups):
         Without `to` it is a read-only folder of the cache; with `to` the files are written there,
         over files of the same name. Raises the same errors as `load`.
         """
-        resolved = self.resolve(ref, opset=opset, variant=variant, strength=strength, wait=wait)
+        resolved = self.resolve(
+            ref, opset=opset, variant=variant, strength=strength, signed_by=signed_by, wait=wait
+        )
         return self.download_resolved(resolved, to, progress=progress)
 
     def download_resolved(
@@ -211,7 +228,7 @@ class Hub(Catalogue, Groups):
         model = self.reads.get(address)
         number = parsed.number
         if parsed.label is not None or parsed.digest is not None:
-            number = self.resolve(refs.format(replace(parsed, variant=None))).number
+            number = self._lookup(refs.format(replace(parsed, variant=None))).number
         elif number is None and model.get("latest"):
             number = int(model["latest"]["number"])
         version = None
@@ -239,6 +256,7 @@ class Hub(Catalogue, Groups):
         resume: bool = False,
         force: bool = False,
         follow_links: bool = False,
+        sign: SigningKey | str | os.PathLike[str] | None = None,
         progress: bool | None = None,
     ) -> dict[str, Any]:
         """Publish files or a folder as the next version of a model; return that version.
@@ -253,7 +271,9 @@ class Hub(Catalogue, Groups):
         label, that one is returned and none is made, unless `force`. The same push continues the
         draft of a killed one; `resume` takes up the newest draft whatever it holds. Symbolic links
         that leave their folder are refused with `InvalidRequest` before anything is sent;
-        `follow_links` sends what they lead to.
+        `follow_links` sends what they lead to. `sign` is the private key of the publisher, a PEM
+        file, a PKCS #11 URI or a `hub.client.signing.SigningKey`: the version is signed once it is
+        published. Whoever demands a signature is refused until then.
         """
         from hub.client import local_files  # noqa: PLC0415  (each verb imports what it needs)
         from hub.client import push as pushing  # noqa: PLC0415
@@ -265,6 +285,8 @@ class Hub(Catalogue, Groups):
         text = pushing.read_card(card, folder_card, follow_links=follow_links)
         files = local_files.measure(selected, progress=progress)
         push = pushing.Push(self.transport, self.cache, parsed, progress=progress)
+        if sign is not None:
+            push.sign(sign, files, card=text, will_publish=publish and wait)
         checked = push.preflight(files, card=text, label=label or "")
         if checked.identical_to is not None and not force:
             version = push.identical(checked.identical_to)
@@ -312,7 +334,7 @@ class Hub(Catalogue, Groups):
         from hub.client import variants  # noqa: PLC0415  (each verb imports what it needs)
 
         self.config.require_network(ref, "hub.make_variant")
-        resolved = self.resolve(ref, variant=variant)
+        resolved = self._lookup(ref, variant=variant)
         content: dict[str, Any] = {"kind": kind, "variant": resolved.variant or ""}
         if opset is not None:
             content["opset"] = opset
@@ -360,6 +382,23 @@ class Hub(Catalogue, Groups):
             certificate_key=certificate_key,
         )
 
+    def fleet_device(self, model: str, fleet: str, *, device: str) -> FleetDevice:
+        """Return a device's side of a fleet: it enrols once, then pulls its version and reports.
+
+        `device` is the name of this device in the fleet.
+        """
+        from hub.client.fleet_device import FleetDevice  # noqa: PLC0415  (each verb imports what it needs)
+
+        self.config.require_network(model, "hub.fleet_device")
+        return FleetDevice(
+            self.config,
+            model,
+            fleet,
+            device=device,
+            cache=self.cache,
+            sleep=self.transport.sleep,
+        )
+
     def login(self, token: str) -> dict[str, Any]:
         """Try a token; return who it belongs to. Raise `NotAuthenticated` when it is not valid."""
         transport = Transport(replace(self.config, token=token.strip()))
@@ -372,6 +411,7 @@ class Hub(Catalogue, Groups):
         opset: int | None = None,
         variant: str | None = None,
         strength: str | None = None,
+        signed_by: str | Sequence[str] | None = None,
         wait: bool = False,
     ) -> Resolved:
         """Return the version, variant and files that a reference means; see `load`.
@@ -381,6 +421,23 @@ class Hub(Catalogue, Groups):
         hub does not answer, an earlier answer is used, with a warning. `wait` follows the checks
         of a version to their end.
         """
+        resolved = self._lookup(ref, opset=opset, variant=variant, strength=strength, wait=wait)
+        if self.config.signed_by or signed_by is not None:
+            from hub.client import signatures  # noqa: PLC0415  (each verb imports what it needs)
+
+            signatures.demand(self.reads, self.cache, resolved, signed_by)
+        return resolved
+
+    def _lookup(
+        self,
+        ref: str,
+        *,
+        opset: int | None = None,
+        variant: str | None = None,
+        strength: str | None = None,
+        wait: bool = False,
+    ) -> Resolved:
+        """The same as of `resolve` without a demand for signatures."""
         from hub.client import references  # noqa: PLC0415  (each verb imports what it needs)
 
         def resolved() -> Resolved:

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hub.client.cache import RemoteFile, Resolved
 from hub.protocol import problems
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import onnx
-
-    from hub.client.cache import RemoteFile, Resolved
 
 
 def entry_of(resolved: Resolved) -> RemoteFile:

@@ -10,30 +10,28 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import os
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from hub import counting
-from hub.client import bundles, checks
+from hub.client import bundles, checks, signing
+from hub.client.cache import Cache
 from hub.client.local_files import CARD, LocalFile, Selected, select
+from hub.client.memory_files import InMemory
 from hub.client.progress import Bar, say
 from hub.client.rest import answers
-from hub.client.rest.shared import File  # noqa: TC001  (read at run time)
+from hub.client.rest.shared import File
 from hub.client.retries import is_transient
+from hub.client.signing import NewSignature, SigningKey
+from hub.client.transport import Transport
 from hub.client.upload import Upload
 from hub.protocol import digests, problems, refs
-
-if TYPE_CHECKING:
-    import os
-
-    from hub.client.cache import Cache
-    from hub.client.memory_files import InMemory
-    from hub.client.transport import Transport
 
 # A file up to this size travels with others in one request, which a hub takes up to 5 MiB of.
 SMALL_BYTES = 256 << 10
@@ -107,6 +105,26 @@ class Push:
         self._progress = progress
         self._model = f"/api/v1/models/{ref.name}"
         self._version = ""
+        self._signature: NewSignature | None = None
+
+    def sign(
+        self,
+        key: SigningKey | str | os.PathLike[str],
+        files: Sequence[LocalFile],
+        *,
+        card: str | None,
+        will_publish: bool,
+    ) -> None:
+        """Sign the files before any is sent; `wait` adds the signature to the published version.
+
+        Raise `InvalidRequest` for a key that cannot sign, and where nobody waits for publication.
+        """
+        if not will_publish:
+            raise problems.InvalidRequest(
+                "A version is signed once it is published. Push it with wait and publish (without "
+                "--no-wait and --no-publish), or sign it later with `hub sign`."
+            )
+        self._signature = signing.key_of(key).sign(signing.digests_of(files, card), self._ref.name)
 
     def preflight(
         self, files: Sequence[LocalFile], *, card: str | None, label: str
@@ -371,9 +389,14 @@ class Push:
     def wait(self, version: dict[str, Any], *, publish: bool) -> dict[str, Any]:
         """Follow the checks of a version to their end; raise `ChecksFailed` when they refuse."""
         self._version = f"{self._model}/versions/{int(version['number'])}"
-        return checks.follow(
+        version = checks.follow(
             version, self.version, self._transport.sleep, publish=publish, progress=self._progress
         )
+        if self._signature is not None:
+            number = int(version["number"])
+            row = signing.add(self._transport, self._ref.name, number, self._signature)
+            say(f"{version['ref']}: signed by {row['signed_by']}", is_shown=self._progress)
+        return version
 
 
 def _stored_key(path: Path) -> str | None:

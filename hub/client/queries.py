@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from hub.client.hub import Hub
 from hub.protocol import problems
 from hub.protocol.stored import mapping, rows, text
-
-if TYPE_CHECKING:
-    from hub.client.hub import Hub
 
 # Below the hub's own address, which may have a path.
 ADDRESS: Final = "sparql"

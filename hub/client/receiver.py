@@ -17,13 +17,13 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from hub.client import cancellation
+from hub.client.cache import RemoteFile
+from hub.client.retries import Retries
+from hub.client.transport import Stream, Transport
 from hub.protocol import problems
 
 if TYPE_CHECKING:
-    from hub.client.cache import RemoteFile
     from hub.client.partial_downloads import Partial, Span
-    from hub.client.retries import Retries
-    from hub.client.transport import Stream, Transport
 
 PARALLEL_BYTES = 64_000_000
 CHUNK_BYTES = 32 << 20

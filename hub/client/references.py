@@ -11,15 +11,14 @@ import math
 import warnings
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from hub.client import log_heads
 from hub.client.cache import Cache, Resolved, StoredAnswer
 from hub.client.retries import is_transient
+from hub.client.transport import Transport
 from hub.protocol import problems, refs
 from hub.protocol.proofs import SUFFICIENT
-
-if TYPE_CHECKING:
-    from hub.client.transport import Transport
 
 # How long a hub that does not answer is waited for where the cache has an earlier answer.
 STALE_AFTER_SECONDS = 2.0
@@ -69,7 +68,9 @@ def resolve(
         transport.note_silence()
         return _stale(config.url, ref, stored, str(error))
     if stored and answer.status == 304:
-        return _warned(config.url, Resolved.from_json(stored.content))
+        resolved = Resolved.from_json(stored.content)
+        log_heads.check(transport, cache, resolved, answer, parsed.label)
+        return _warned(config.url, resolved)
     content = answer.json()
     resolved = Resolved.from_json(content)
     if parsed.digest and resolved.manifest != parsed.digest:
@@ -77,6 +78,7 @@ def resolve(
             f"The hub resolved {ref} to {resolved.ref}, whose digest is {resolved.manifest}. "
             "Nothing was downloaded; contact the operator of the hub.",
         )
+    log_heads.check(transport, cache, resolved, answer, parsed.label)
     _keep(transport, cache, bare, options, resolved, content, answer.headers.get("ETag"))
     return _warned(config.url, resolved)
 

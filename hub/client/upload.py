@@ -13,15 +13,16 @@ import time
 import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO
+from urllib.parse import urlsplit
 
 from hub.client import cancellation
+from hub.client.cache import Cache
 from hub.client.retries import is_transient
+from hub.client.transport import Transport
 from hub.protocol import digests, problems
 
 if TYPE_CHECKING:
-    from hub.client.cache import Cache
     from hub.client.local_files import LocalFile
-    from hub.client.transport import Transport
 
 FIRST_STEP_BYTES = 8 << 20
 LARGEST_STEP_BYTES = 64 << 20
@@ -73,6 +74,7 @@ class Upload:
         self._memory = cache.upload_path(transport.config.url, file.sha256)
         self._step = FIRST_STEP_BYTES
         self._reported = 0
+        self._direct = ""
         self._retries = transport.retries()
 
     def run(self) -> str:
@@ -83,6 +85,11 @@ class Upload:
         server says.
         """
         location, offset = self._remembered() or (self._create(), 0)
+        if self._direct:
+            if blob := self._send_directly(location):
+                self._memory.unlink(missing_ok=True)
+                return blob
+            offset = self._offset(location, 0)
         starts = 1
         while True:
             try:
@@ -124,6 +131,7 @@ class Upload:
         if not location:
             raise problems.Unreachable(f"{answer.url} created an upload without a location.")
         location = self._transport.own(location)
+        self._direct = answer.headers.get("Hub-Direct-Upload", "")
         self._cache.write_json(self._memory, {"location": location, "size": self._file.size})
         return location
 
@@ -153,6 +161,27 @@ class Upload:
             return assumed  # the next attempt begins another upload
         self._report(offset)
         return offset
+
+    def _send_directly(self, location: str) -> str | None:
+        """Send all bytes to the hub's storage itself, at the address that the hub gave for that.
+
+        Return the blob's digest, or None where the bytes have to go through the hub.
+        """
+        url, self._direct = self._direct, ""
+        if urlsplit(self._transport.config.url).scheme == "https" != urlsplit(url).scheme:
+            return None
+        size = self._file.size
+        headers = {"Content-Length": str(size), "X-Amz-Content-SHA256": self._file.sha256}
+        with self._file.open() as reader:
+            try:
+                whole = _Slice(reader, size, self._advance)
+                with self._transport.open("PUT", url, headers, whole):
+                    pass
+                answer = self._patch(location, size, _Slice(reader, 0, self._advance), 0)
+            except (problems.HubError, _Cut):
+                return None
+        blob: str | None = answer["blob"]
+        return blob
 
     def _send_from(self, location: str, offset: int) -> str:
         self._report(offset)

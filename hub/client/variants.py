@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.client import checks, local_files
+from hub.client.cache import Cache, Resolved
 from hub.client.progress import Bar, say
 from hub.client.rest import answers
+from hub.client.transport import Transport
 from hub.client.upload import Upload
 from hub.protocol import problems, stored
-
-if TYPE_CHECKING:
-    import os
-
-    from hub.client.cache import Cache, Resolved
-    from hub.client.transport import Transport
 
 WAIT_SECONDS = 3600.0
 _ENDED = frozenset({"succeeded", "failed", "cancelled"})

@@ -9,24 +9,27 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hub.protocol import problems, vocabularies
-
-if TYPE_CHECKING:
-    from hub.protocol.splits import Task
+from hub.protocol.splits import Task
 
 # The metrics of a task in the order in which they are shown; some need scores, or many classes.
 METRICS: Final[dict[Task, tuple[str, ...]]] = {
     "classification": ("accuracy", "top-5", "f1-macro", "roc_auc", "log_loss"),
     "multi-label-classification": ("accuracy", "f1-macro", "f1-micro", "roc_auc"),
     "regression": ("rmse", "mae", "r2"),
+    "frame-classification": ("f1-micro", "roc_auc"),
+    "pitch-estimation": ("rpa",),
+    "text-recognition": ("accuracy", "cer"),
 }
 ALL: Final = tuple(dict.fromkeys(name for names in METRICS.values() for name in names))
 # Those that lie from 0 to 1.
 SHARES: Final = tuple(name for name in ALL if name in vocabularies.SHARES)
 # Of these less is better.
-ERRORS: Final = ("log_loss", "rmse", "mae")
+ERRORS: Final = ("log_loss", "rmse", "mae", "cer")
+# The metric that speaks for each task.
+LEADING: Final = tuple(dict.fromkeys(names[0] for names in METRICS.values()))
 # Names of cards for the same figure.
 _SAME: Final = {"top-1": "accuracy"}
 _LIMIT = re.compile(

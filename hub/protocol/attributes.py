@@ -37,16 +37,35 @@ _MULTIPLES: Final[dict[str, float]] = _DECIMAL | {
     "billion": 10**9,
 }
 _BYTES: Final[dict[str, float]] = {
-    "bytes": 1, "byte": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
-    "kib": 2**10, "mib": 2**20, "gib": 2**30,
-    "kilobytes": 10**3, "megabyte": 10**6, "megabytes": 10**6, "gigabyte": 10**9,
+    "bytes": 1,
+    "byte": 1,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "tb": 10**12,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+    "kilobytes": 10**3,
+    "megabyte": 10**6,
+    "megabytes": 10**6,
+    "gigabyte": 10**9,
     "gigabytes": 10**9,
-}  # fmt: skip
+}
 _TIMES: Final[dict[str, float]] = {
-    "ms": 1, "msec": 1, "millisecond": 1, "milliseconds": 1,
-    "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "microseconds": 1e-3,
-    "s": 1e3, "sec": 1e3, "second": 1e3, "seconds": 1e3,
-}  # fmt: skip
+    "ms": 1,
+    "msec": 1,
+    "millisecond": 1,
+    "milliseconds": 1,
+    "us": 1e-3,
+    "µs": 1e-3,
+    "μs": 1e-3,
+    "microseconds": 1e-3,
+    "s": 1e3,
+    "sec": 1e3,
+    "second": 1e3,
+    "seconds": 1e3,
+}
 _MACS: Final[dict[str, float]] = {
     f"{prefix}{word}": factor for prefix, factor in _DECIMAL.items() for word in ("mac", "macs")
 }

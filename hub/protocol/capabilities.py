@@ -15,7 +15,8 @@ class Capability(typing.NamedTuple):
     ``client`` are the packages that plug into `import hub` and the command, ``engine`` modules of
     the engine with tasks of its own. ``documents`` are its own pages of `docs`, without `.md`.
     ``tables`` are apps that are there even if it is left out: their tables stay, and what their
-    rows hold stays protected.
+    rows hold stays protected. ``libraries`` are Django apps of others that it needs, and
+    ``middleware`` what requests pass for it, right before the view.
     """
 
     apps: tuple[str, ...] = ()
@@ -23,6 +24,8 @@ class Capability(typing.NamedTuple):
     engine: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    middleware: tuple[str, ...] = ()
 
 
 CAPABILITIES: typing.Final = {
@@ -59,6 +62,42 @@ CAPABILITIES: typing.Final = {
         ),
         engine=("runners.engine.federated.tasks",),
         documents=("federated",),
+    ),
+    "identity": Capability(
+        tables=("registry.identity",),
+        apps=("registry.identity.api", "frontend.pages.identity"),
+        libraries=(
+            "allauth",
+            "allauth.account",
+            "allauth.mfa",
+            "allauth.socialaccount",
+            "allauth.socialaccount.providers.openid_connect",
+        ),
+        middleware=(
+            "allauth.account.middleware.AccountMiddleware",
+            "registry.identity.api.middleware.SessionUseMiddleware",
+        ),
+    ),
+    "publishers": Capability(
+        tables=("registry.publishers",),
+        apps=("registry.publishers.api", "frontend.pages.publishers"),
+        documents=("publishers",),
+    ),
+    "provenance": Capability(
+        tables=("registry.provenance",),
+        apps=(
+            "registry.provenance.api",
+            "metadata.signatures",
+            "frontend.pages.provenance",
+            "frontend.pages.signatures",
+        ),
+        documents=("provenance", "attestations"),
+    ),
+    # The last, since what others registered about events may be sent.
+    "webhooks": Capability(
+        tables=("registry.webhooks",),
+        apps=("registry.webhooks.api", "runners.webhooks", "frontend.pages.webhooks"),
+        documents=("webhooks",),
     ),
 }
 

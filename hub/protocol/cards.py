@@ -10,13 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hub.protocol import inputs, stored
+from hub.protocol.inputs import DeclaredInput
 from hub.protocol.vocabularies import task_name
-
-if TYPE_CHECKING:
-    from hub.protocol.inputs import DeclaredInput
 
 UNKNOWN: Final = "unknown"
 # Whether data are about people -> words.
@@ -29,9 +27,14 @@ PERSONAL_DATA: Final = {
 # What outlives a withdrawn card: its fields on data and bases, and parts of these that are names or
 # claims. Other parts may be what was withdrawn.
 LASTING_FIELDS: Final = (
-    "base_model", "base_model_relation", "personal_data",
-    "training_data", "datasets", "validated_on", "tested_on",
-)  # fmt: skip
+    "base_model",
+    "base_model_relation",
+    "personal_data",
+    "training_data",
+    "datasets",
+    "validated_on",
+    "tested_on",
+)
 LASTING_PARTS: Final = frozenset(
     [
         "iri",

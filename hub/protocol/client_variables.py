@@ -15,5 +15,8 @@ VARIABLES: Final = frozenset(
         "HUB_CA_BUNDLE",
         "HUB_CLIENT_CERTIFICATE",
         "HUB_CLIENT_KEY",
+        "HUB_KEY_PASSWORD",
+        "HUB_REQUIRE_SIGNATURE",
+        "HUB_SIGNATURE_AUTHORITIES",
     }
 )

@@ -81,9 +81,9 @@ class Function:
         if terms is None or any(None in choice for choice in choices):
             return None
         return cls(
-            terms, tuple(tuple(cls(part) for part in choice if part is not None)
-                         for choice in choices)
-        )  # fmt: skip
+            terms,
+            tuple(tuple(cls(part) for part in choice if part is not None) for choice in choices),
+        )
 
     def at(self, sizes: Mapping[str, int]) -> int:
         """The value for these sizes, rounded to a whole number.

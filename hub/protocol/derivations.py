@@ -7,10 +7,9 @@ in `base_model_relation` or `co2_eq_emissions.training_type`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from hub.protocol.cards import Card
+from hub.protocol.cards import Card
 
 
 @dataclass(frozen=True, slots=True)

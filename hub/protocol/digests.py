@@ -6,14 +6,12 @@ Hashing always happens while bytes pass through one reused buffer, never by load
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from hub.protocol import problems
-
-if TYPE_CHECKING:
-    import os
 
 PREFIX = "sha256:"
 BUFFER_BYTES = 1 << 20

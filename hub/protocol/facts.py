@@ -40,10 +40,13 @@ class Type:
 
     @property
     def sizes(self) -> tuple[int | None, ...] | None:
-        """The shape with None for dynamic sizes; None for one of unknown rank."""
+        """The shape with None for dynamic sizes; None for one of unknown rank.
+
+        Some exporters write a free size as -1.
+        """
         if self.shape is None:
             return None
-        return tuple(size if isinstance(size, int) else None for size in self.shape)
+        return tuple(size if isinstance(size, int) and size >= 0 else None for size in self.shape)
 
     def __str__(self) -> str:
         """float32 for a tensor, sequence of map of int64 to float32 for what holds others."""

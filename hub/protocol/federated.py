@@ -12,12 +12,10 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from hub.protocol import canonical, digests, problems
-
-if TYPE_CHECKING:
-    from hub.protocol.safetensors import Header, Tensor
+from hub.protocol.safetensors import Header, Tensor
 
 TRAINABLE, STATISTIC, FROZEN = "trainable", "statistic", "frozen"
 ROLES = (TRAINABLE, STATISTIC, FROZEN)

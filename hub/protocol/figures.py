@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from hub.protocol.intervals import Interval
+from hub.protocol.intervals import Interval
 
 
 class Kind(StrEnum):

@@ -11,12 +11,9 @@ import functools
 import math
 import random
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # A middle with the ends of its interval.
 Estimate = tuple[float, float, float]

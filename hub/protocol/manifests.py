@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from hub.protocol import canonical, digests, problems, refs
-
-if TYPE_CHECKING:
-    from hub.protocol.splits import Split
+from hub.protocol.splits import Split
 
 
 def lines(entries: Iterable[tuple[str, str, int]]) -> bytes:

@@ -8,6 +8,8 @@ and the client raises the same class again from that answer.
     ├── Unreachable      no usable answer from the server (client only)
     ├── NotCached        offline, and the cache does not hold what was asked (client only)
     ├── CacheUnusable    the cache folder is full or cannot be written (client only)
+    ├── RecordMismatch   a hub's transparency log does not show what the hub says (client only)
+    ├── SignatureMissing no signature by whom the caller demands one (client only)
     └── LibraryMissing   an optional Python library is needed for this call (client only)
 """
 # ruff: noqa: N818  (the names are the product's problem types, read as `problems.NameTaken`)
@@ -16,8 +18,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
+_Value = TypeVar("_Value")
 MEDIA_TYPE = "application/problem+json"
 MEMBERS = frozenset({"type", "title", "status", "detail", "instance", "errors"})
 
@@ -56,6 +59,14 @@ class NotCached(HubError):
 
 class CacheUnusable(HubError):
     """The cache folder has no space left, or may not be written."""
+
+
+class RecordMismatch(HubError):
+    """A hub serves something else than its transparency log has, or the log's history changed."""
+
+
+class SignatureMissing(HubError):
+    """A version has no valid signature by any of the signers that the caller demands."""
 
 
 class LibraryMissing(HubError):
@@ -151,6 +162,13 @@ class Problem(HubError):
     def at(cls, pointer: str, detail: str) -> Self:
         """Make the problem of one field: the same words in `detail` and in `errors`."""
         return cls(detail, errors=[{"pointer": pointer, "detail": detail}])
+
+
+def expect(value: _Value | None, problem: Exception) -> _Value:
+    """The value, which may be missing; raises the problem where it is None."""
+    if value is None:
+        raise problem
+    return value
 
 
 def _text(value: object) -> str:

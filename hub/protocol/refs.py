@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
 
-from hub.protocol import digests, problems
+from hub.protocol import bidi, digests, problems
 
 DEFAULT_NAMESPACE = "zoo"
 MAX_REFERENCE_CHARACTERS = 512
@@ -25,8 +25,6 @@ _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._+/-]{0,126}[A-Za-z0-9])?")
 _VARIANT = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _NUMBER = re.compile(r"@?v?([1-9][0-9]{0,9})")
 _DIGITS = re.compile(r"[0-9]+")
-# Text that would reorder what a person reads on a page or in a terminal.
-_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _NOT_ON_WINDOWS = frozenset('<>:"|?*')
 _DEVICE = re.compile(r"con|prn|aux|nul|com[1-9¹²³]|lpt[1-9¹²³]")
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cs", "Zl", "Zp"})
@@ -267,7 +265,9 @@ def _label_fault(text: str) -> str:
 def _path_fault(text: str) -> str:
     if not isinstance(text, str) or not text:
         return "is empty"
-    if any(unicodedata.category(char) in _UNSAFE_CATEGORIES or char in _BIDI for char in text):
+    if control := bidi.first(text):
+        return f"holds the invisible character {control}"
+    if any(unicodedata.category(char) in _UNSAFE_CATEGORIES for char in text):
         return "holds a control character"
     if "\\" in text:
         return "holds a backslash"

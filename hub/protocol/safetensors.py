@@ -23,11 +23,22 @@ MOST_NAME = 512
 MOST_DIMENSIONS = 16
 # Largest element first, as the format's own writer lays them out: all of them stay aligned.
 ITEM_BYTES: dict[str, int] = {
-    "U64": 8, "I64": 8, "F64": 8,
-    "U32": 4, "I32": 4, "F32": 4,
-    "BF16": 2, "F16": 2, "U16": 2, "I16": 2,
-    "F8_E4M3": 1, "F8_E5M2": 1, "I8": 1, "U8": 1, "BOOL": 1,
-}  # fmt: skip
+    "U64": 8,
+    "I64": 8,
+    "F64": 8,
+    "U32": 4,
+    "I32": 4,
+    "F32": 4,
+    "BF16": 2,
+    "F16": 2,
+    "U16": 2,
+    "I16": 2,
+    "F8_E4M3": 1,
+    "F8_E5M2": 1,
+    "I8": 1,
+    "U8": 1,
+    "BOOL": 1,
+}
 _ORDER = {dtype: place for place, dtype in enumerate(ITEM_BYTES)}
 _LENGTH = struct.Struct("<Q")
 _METADATA = "__metadata__"

@@ -10,7 +10,7 @@ reader            files, and the meaning of ``columns``
 ``parquet``       Apache Parquet, in order; columns of the table
 ``npz``           one NumPy archive; one array of it, whose first axis counts the rows
 ``images``        one ZIP archive with a folder of pictures for each class; no columns, and the
-                  target is the folder's name
+                  target is the folder's name, or of texts a column of its ``metadata.csv``
 ================  =================================================================================
 
 Several columns of a table become one tensor of shape ``[rows, columns]``.
@@ -19,7 +19,7 @@ Several columns of a table become one tensor of shape ``[rows, columns]``.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from hub.protocol import problems
@@ -28,11 +28,26 @@ from hub.protocol.inputs import POLARITIES, Polarity
 # The version path under which a job sees the files of a data set.
 DATA_FOLDER = ".data"
 Reader = Literal["csv", "parquet", "npz", "images"]
-Task = Literal["classification", "multi-label-classification", "regression"]
+Task = Literal[
+    "classification",
+    "multi-label-classification",
+    "regression",
+    "frame-classification",
+    "pitch-estimation",
+    "text-recognition",
+]
 READERS: tuple[Reader, ...] = get_args(Reader)
 TASKS: tuple[Task, ...] = get_args(Task)
 MOST_SPLITS, MOST_FILES, MOST_INPUTS, MOST_COLUMNS, MOST_LABELS = 16, 256, 64, 4096, 10_000
 MULTI_LABEL: Task = "multi-label-classification"
+FRAMES: Task = "frame-classification"
+PITCH: Task = "pitch-estimation"
+TEXT: Task = "text-recognition"
+# A model's answer to a row is a sequence, of frames or of characters.
+FRAMES_OR_PITCH: tuple[Task, ...] = (FRAMES, PITCH)
+SEQUENCES: tuple[Task, ...] = (*FRAMES_OR_PITCH, TEXT)
+# The table in an archive of pictures that gives a text for each (Hugging Face's ImageFolder).
+PICTURE_TABLE, PICTURE_NAME = "metadata.csv", "file_name"
 LONGEST = 200
 # Control characters and lone surrogates: no database and no canonical JSON takes all of them.
 _UNFIT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
@@ -66,17 +81,24 @@ class Target:
 
     ``positive`` is the one of two labels that a single score speaks for. With several labels for
     each row, ``columns`` of a table have 0 or 1 for each label, or ``column`` is an array of them.
+
+    Of frames ``column`` is an array ``[rows, frames]`` or ``[rows, frames, labels]`` of 0 and 1; of
+    pitches one of hertz, ``[rows]`` or ``[rows, frames]``, with 0 where there is none. Texts are a
+    column of a table or array, of pictures one of ``metadata.csv`` in their archive. ``output``
+    names the output of the model that answers, where several could.
     """
 
     column: str = ""
     labels: tuple[str, ...] = ()
     positive: str = ""
     columns: tuple[str, ...] = ()
+    output: str = ""
 
     def document(self) -> dict[str, Any]:
         """The target as a data set's description has it; what is not stated has no key."""
         stated: dict[str, Any] = {"positive": self.positive} if self.positive else {}
         stated |= {"columns": list(self.columns)} if self.columns else {}
+        stated |= {"output": self.output} if self.output else {}
         return {"column": self.column, "labels": list(self.labels), **stated}
 
 
@@ -203,6 +225,8 @@ def _split(row: _Place, paths: frozenset[str]) -> Split:
     task: Task = keys["task"].word(TASKS)
     if task == MULTI_LABEL and reader == "images":
         keys["task"].error("A folder of pictures has one class, not several labels.")
+    if task in (FRAMES, PITCH) and reader != "npz":
+        keys["reader"].error(f"The targets of {task} are an array: use the reader npz.")
     return Split(
         name=keys["name"].text("a name"),
         task=task,
@@ -233,22 +257,24 @@ def _input(row: _Place, reader: Reader) -> SplitInput:
 
 
 def _target(row: _Place, reader: Reader, task: Task) -> Target:
-    if row.value is None and reader == "images":
+    if row.value is None and reader == "images" and task != TEXT:
         return Target()
-    keys = row.fields("column", "labels", "positive", "columns")
+    keys = row.fields("column", "labels", "positive", "columns", "output")
     if not keys:
         return Target()
     labels = keys["labels"].texts("a label", MOST_LABELS)
     positive = _positive(keys["positive"], labels, task)
+    output = keys["output"].text("the name of an output") if keys["output"].value else ""
     if task == MULTI_LABEL and reader in ("csv", "parquet"):
-        return _several(keys, labels)
+        return replace(_several(keys, labels), output=output)
     if keys["columns"].value:
         keys["columns"].error(f"Only tables of the task {MULTI_LABEL} have several target columns.")
-    if reader == "images":
+    if reader == "images" and task != TEXT:
         if keys["column"].value:
             keys["column"].error("The target of pictures is the name of their folder.")
-        return Target("", labels, positive)
-    return Target(keys["column"].text("the column of the target"), labels, positive)
+        return Target("", labels, positive, output=output)
+    column = keys["column"].text("the column of the target")
+    return Target(column, labels, positive, output=output)
 
 
 def _positive(place: _Place, labels: tuple[str, ...], task: Task) -> str:

@@ -131,6 +131,7 @@ REPORTED_METRICS: Final = {
     "f1-weighted": Metric("F1 score, weighted average", "share", ("weighted-f1",)),
     "auc": Metric("Area under the curve", "share"),
     "roc_auc": Metric("Area under the ROC curve", "share", ("auroc", "auc-roc")),
+    "rpa": Metric("Raw pitch accuracy", "share", ("raw-pitch-accuracy",)),
     "pr-auc": Metric("Area under the precision-recall curve", "share", ("auprc", "auc-pr")),
     "map": Metric("Mean average precision", "share", ("mean-average-precision", "map@0.5:0.95")),
     "map50": Metric("Mean average precision at IoU 0.5", "share", ("map@0.5", "map@50", "ap50")),

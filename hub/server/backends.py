@@ -1,4 +1,4 @@
-"""Whether the backends of the settings answer: the database, Redis and the storage of files."""
+"""Whether the backends of the settings answer: the database, Redis, storage and mail."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from pathlib import Path
 
 import redis
 from django.conf import settings
-from django.core.checks import CheckMessage, Error
+from django.core.checks import CheckMessage, Error, run_checks
+from django.core.mail import get_connection
 from django.db import DatabaseError, connection
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from hub.protocol import problems
 from registry.core import waiting
+from registry.storage import files
 from registry.storage.files import store
 
-REDIS_SECONDS = 1.5
+REDIS_SECONDS = MAIL_SECONDS = 1.5
 STORAGE_SECONDS = waiting.READ_SECONDS
 
 
@@ -27,6 +29,7 @@ class Backend(StrEnum):
     DATABASE = "hub.E010"
     REDIS = "hub.E011"
     STORAGE = "hub.E012"
+    MAIL = "hub.E013"
 
 
 def ask_database() -> None:
@@ -53,6 +56,13 @@ def ask_storage() -> None:
         store().check()
 
 
+def ask_mail() -> None:
+    """Sign in to the mail server; raises OSError."""
+    connection = get_connection(timeout=MAIL_SECONDS)
+    connection.open()
+    connection.close()
+
+
 _ERRORS = (DatabaseError, redis.RedisError, OSError, problems.Unavailable, ValueError)
 
 
@@ -61,12 +71,24 @@ def unanswered(backends: Collection[Backend] = tuple(Backend)) -> list[CheckMess
     return [
         Error(
             f"{name} cannot be used: {_reason(error)}",
-            hint=f"See that it runs and that this machine reaches it, or correct {variable}.",
+            hint="See that it exists and runs, that this machine reaches it and that it accepts "
+            f"the credentials, or correct {variable}.",
             id=backend.value,
         )
         for backend, (name, variable, ask) in _in_use().items()
         if backend in backends and (error := _failure(ask)) is not None
     ]
+
+
+def report(*, deploy: bool) -> list[CheckMessage]:
+    """All that is wrong with the settings and the backends; a fault has one message."""
+    messages = [
+        each for each in run_checks(include_deployment_checks=deploy) if not each.is_silenced()
+    ]
+    targets = set(Backend)
+    if any(each.is_serious() for each in run_checks(tags=[files.CHECKS])):
+        targets.remove(Backend.STORAGE)
+    return messages + unanswered(targets)
 
 
 def _in_use() -> dict[Backend, tuple[str, str, Callable[[], object]]]:
@@ -77,6 +99,8 @@ def _in_use() -> dict[Backend, tuple[str, str, Callable[[], object]]]:
         questions[Backend.DATABASE] = ("The database", "DATABASE_URL", ask_database)
     if settings.REDIS_URL:
         questions[Backend.REDIS] = ("Redis", "REDIS_URL", ask_redis)
+    if settings.HUB_MAIL_SERVER:
+        questions[Backend.MAIL] = ("The mail server", "HUB_MAIL_URL", ask_mail)
     name = f"The storage {settings.HUB_STORAGE_URL}"
     questions[Backend.STORAGE] = (name, "HUB_STORAGE_URL", ask_storage)
     return questions

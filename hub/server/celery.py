@@ -21,6 +21,8 @@ from hub.server.schedule import SCHEDULE  # noqa: E402 - reads the settings
 app = Celery("hub")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.conf.beat_schedule = SCHEDULE
+# Beat's folder may belong to another user: the root folder, where systemd starts it.
+app.conf.beat_schedule_filename = str(settings.HUB_HOME / "celerybeat-schedule")
 app.autodiscover_tasks()
 # What `celery status`, `celery inspect` and Flower may ask. By the other commands, a client of the
 # broker could stop workers or revoke tasks. The queue is the database, where pools are paused.

@@ -13,11 +13,9 @@ def main(argv: Sequence[str]) -> int:
     """Print each problem and its cure; 1 where one of them is an error."""
     args = _arguments(argv)
     start.set_up_to_inspect(args.home)
-    from django.core.checks import run_checks  # noqa: PLC0415 - models must be loaded first
+    from hub.server import backends  # noqa: PLC0415 - models must be loaded first
 
-    from hub.server import backends  # noqa: PLC0415
-
-    messages = [*run_checks(include_deployment_checks=args.deploy), *backends.unanswered()]
+    messages = backends.report(deploy=args.deploy)
     for each in sorted(messages, key=lambda message: -message.level):
         print_line(f"{'error' if each.is_serious() else 'warning'}: {each.msg} ({each.id})")
         if each.hint:

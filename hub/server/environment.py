@@ -12,7 +12,9 @@ import os
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any, Final, TypeVar
+from urllib.parse import unquote, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -30,6 +32,8 @@ _TRUE: Final = frozenset({"true", "on", "ok", "y", "yes", "1"})
 _FALSE: Final = frozenset({"false", "off", "n", "no", "0"})
 _PERIODS: Final = ("s", "m", "h", "d")
 _ENGINES: Final = ("postgresql", "sqlite3")
+# Schemes of mail servers, with the port of each.
+_MAIL_PORTS: Final = {"smtp": 587, "smtps": 465, "smtp+plain": 25}
 N = TypeVar("N", int, float)
 
 
@@ -42,6 +46,17 @@ class Fault:
 
     def __str__(self) -> str:
         return f"{self.text} {self.cure}"
+
+
+@dataclass(frozen=True, slots=True)
+class MailServer:
+    """An SMTP server; ``scheme`` is smtp (STARTTLS), smtps (TLS) or smtp+plain (neither)."""
+
+    scheme: str
+    host: str
+    port: int
+    user: str
+    password: str
 
 
 class Environment:
@@ -110,6 +125,15 @@ class Environment:
             return default
         return [text for text in self._values[name].split(",") if text]
 
+    def networks(self, name: str) -> list[IPv4Network | IPv6Network]:
+        """IP networks between commas, none by default."""
+        texts = self.texts(name, default=[])
+        try:
+            return [ip_network(text.strip()) for text in texts]
+        except ValueError as error:
+            self.refuse(name, f"has no network: {error}.", "Write it as 10.1.0.0/16,fd00:1::/32.")
+            return []
+
     def rate(self, name: str, *, default: str) -> str:
         """A number of events in a period, such as ``10/min``."""
         text = self._text(name) or default
@@ -139,6 +163,28 @@ class Environment:
                 "Write it as postgres://user:password@host:5432/database, with characters such "
                 "as / and @ of the password encoded (%2F, %40), or unset it for SQLite.",
             )
+        )
+        return None
+
+    def mail(self, name: str) -> MailServer | None:
+        """The SMTP server of a URL, None without one."""
+        text = self.text(name, default="")
+        if not text:
+            return None
+        try:
+            url = urlsplit(text)
+            port = url.port or _MAIL_PORTS[url.scheme]
+        except (ValueError, KeyError):
+            url, port = urlsplit(""), 0
+        if url.hostname and port:
+            user, password = unquote(url.username or ""), unquote(url.password or "")
+            return MailServer(url.scheme, url.hostname, port, user, password)
+        # The value may hold a password.
+        self.refuse(
+            name,
+            "is no address of an SMTP server.",
+            "Write it as smtp://user:password@host:587, with characters such as / and @ of the "
+            "password encoded (%2F, %40), or unset it to send no mail.",
         )
         return None
 

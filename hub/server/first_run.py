@@ -7,7 +7,7 @@ the way of every model: drafted, submitted, checked by the worker, then publishe
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import structlog
 import yaml
@@ -24,17 +24,15 @@ from registry.versions.services import files, registered_models, versions
 from runners.first_models import first_models
 from runners.models import Job
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
 log = structlog.get_logger(__name__)
 
 
 @transaction.atomic
-def make_admin(password: str) -> User:
-    """The first administrator, who owns the house's namespace."""
-    admin = users.create(username="admin", password=password, superuser=True)
+def make_admin(password: str, *, is_temporary: bool = False) -> User:
+    """The first administrator, who owns the house's namespace; raises as `users.create` does."""
+    admin = users.create(
+        username="admin", password=password, superuser=True, is_temporary=is_temporary
+    )
     if not Namespace.objects.filter(slug=DEFAULT_NAMESPACE).exists():
         namespaces.open_for(admin, slug=DEFAULT_NAMESPACE, display_name="Models of this hub")
     return admin

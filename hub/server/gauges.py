@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 import structlog
 from django.conf import settings
@@ -25,9 +25,6 @@ from registry.storage import verification
 from registry.storage.files import store
 from runners.models import Bar, Job
 from runners.queue import selectors
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 log = structlog.get_logger(__name__)
 

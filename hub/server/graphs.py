@@ -12,12 +12,9 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING
+from types import FrameType
 
 from hub.server import start
-
-if TYPE_CHECKING:
-    from types import FrameType
 
 TURN_SECONDS = 0.25
 # After a failure the next try waits longer each time, up to this.

@@ -6,29 +6,40 @@ import re
 import time
 import uuid
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
 
 import structlog
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponsePermanentRedirect,
+    HttpResponseRedirect,
+)
+from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import render
+from django.urls import reverse
 
 from hub.protocol import problems
 from hub.protocol.version import __version__
 from hub.server import requests
+from hub.server.reads import READS
 from registry.api import parameters, throttles
 from registry.api.problems import respond, translate
-from registry.core import maintenance_mode
+from registry.core import maintenance_mode, required_actions, security_log
+from registry.models import User
 from registry.versions import moves
-
-if TYPE_CHECKING:
-    from django.http.response import HttpResponseBase
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 # Methods that never only read.
 _CHANGES = frozenset({"PUT", "PATCH", "DELETE"})
+# Pages of the core that are there whatever an account must do first.
+_ALWAYS = frozenset({"login", "logout", "healthz", "readyz", "theme"})
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
@@ -49,7 +60,8 @@ class RequestIdMiddleware:
         request.request_id = request_id  # type: ignore[attr-defined]
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
-        response = self._get_response(request)
+        with security_log.request_from(lambda: throttles.client_address(request)):
+            response = self._get_response(request)
         response["X-Request-Id"] = request_id
         if request.method == "HEAD" and not response.streaming:
             response.headers.setdefault("Content-Length", str(len(response.content)))
@@ -73,6 +85,30 @@ class RequestIdMiddleware:
         """Name the route in the log lines of a request, now that it is known."""
         if request.resolver_match:
             structlog.contextvars.bind_contextvars(route=request.resolver_match.route)
+
+
+class FormerAddressMiddleware:
+    """Redirects reads at a former address of the hub; those with a token are answered there.
+
+    Clients do not send their tokens on to another host.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        # The host is compared only: what the hub may be called is checked where it is used.
+        origin = f"{request.scheme}://{request.headers.get('Host', '').lower()}"
+        urls = (url.lower() for url in settings.HUB_FORMER_URLS)
+        is_former = any(f"{url}/".startswith(f"{origin}/") for url in urls)
+        if not is_former or request.method not in READS or "Authorization" in request.headers:
+            return self._get_response(request)
+        query = request.META.get("QUERY_STRING", "")
+        path = quote(request.path_info) + (f"?{query}" if query else "")
+        response = HttpResponsePermanentRedirect(f"{settings.HUB_PUBLIC_URL}{path}")
+        response.status_code = HTTPStatus.PERMANENT_REDIRECT
+        response["Vary"] = "Authorization"
+        return response
 
 
 class CompressionMiddleware(GZipMiddleware):
@@ -123,6 +159,33 @@ class ProblemMiddleware:
         ):
             return answer
         return show(request, translate(error))
+
+
+class RequiredActionMiddleware:
+    """Leads sessions to what their account must do first, such as change its password."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self._get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, _view: Callable[..., Any], _arguments: Any, _named: Any
+    ) -> HttpResponse | None:
+        """Redirect pages to the page of the action; refuse what programs ask with a session."""
+        if settings.SESSION_COOKIE_NAME not in request.COOKIES:
+            return None
+        user = request.user
+        if not isinstance(user, User):
+            return None
+        action = required_actions.next_of(user)
+        page = request.resolver_match.url_name if request.resolver_match else None
+        if action is None or page in {action.page, *action.pages, *_ALWAYS}:
+            return None
+        if request.path_info.startswith("/api/") and page != "api-docs":
+            return show(request, problems.NotAllowed(action.words))
+        return HttpResponseRedirect(reverse(action.page))
 
 
 def show(request: HttpRequest, problem: problems.Problem) -> HttpResponse:

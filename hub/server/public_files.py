@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from http import HTTPStatus
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import structlog
 from django.conf import settings
@@ -31,7 +31,7 @@ from hub.protocol import problems
 from hub.server import requests
 from hub.server.front.direct import DirectAnswer
 from hub.server.middleware import PERMISSIONS, request_id_of
-from registry.api import downloads
+from registry.api import downloads, guests
 from registry.api.authentication import TokenAuthentication
 from registry.api.throttles import AnonThrottle, UserThrottle, client_address
 from registry.catalogue import summaries
@@ -41,10 +41,9 @@ from registry.protocols.huggingface import published
 from registry.protocols.huggingface.views import EXPOSED
 from registry.storage.files import store
 
-if TYPE_CHECKING:
-    Environment = dict[str, Any]
-    Start = Callable[..., Any]
-    Application = Callable[[Environment, Start], Iterable[bytes]]
+Environment = dict[str, Any]
+Start = Callable[..., Any]
+Application = Callable[[Environment, Start], Iterable[bytes]]
 
 # The addresses of `Files.read` and of `Refs.resolve`.
 _API = re.compile(r"/api/v1/models/([^/]+)/([^/]+)/versions/([0-9]{1,9})/files/(.+)")
@@ -63,7 +62,7 @@ _NOT_PLAIN = ("HTTP_TRANSFER_ENCODING", "HTTP_EXPECT", "SCRIPT_NAME")
 class File(NamedTuple):
     """A file that anyone may read, and the headers of its address."""
 
-    model_id: int
+    version_id: int
     blob: Blob
     path: str
     tag: str
@@ -104,10 +103,10 @@ class PublicFiles:
 
         None, with nothing started, if the application must answer.
         """
-        if not (store().has_files and _is_plain(environ)):
+        if guests.are_refused() or not (store().has_files and _is_plain(environ)):
             return None
         start = time.perf_counter()
-        with waiting.within(waiting.READ_SECONDS):
+        with waiting.within(waiting.read_seconds()):
             answer, asker = _answer(environ)
         if answer is not None:
             requests.ended(
@@ -155,7 +154,7 @@ def _answer(environ: Environment) -> tuple[DirectAnswer | None, _Asker]:
     except (problems.Problem, DatabaseError):
         return None, asker  # Django finds the same, and says it in words
     if file.path.endswith(".onnx") and request.begins_download(answer.status):
-        usage.notes.add_download(file.model_id)
+        usage.notes.add_download(file.version_id)
     headers = answer.headers | file.headers | _constant_headers(_is_secure(environ))
     if asker.user.is_authenticated:
         del headers["Vary"]  # a session was not looked for
@@ -220,7 +219,7 @@ def _find(environ: Environment) -> File | None:
         headers |= {"X-Linked-Size": str(file.size), "X-Linked-ETag": f'"{file.sha256}"'}
     blob = Blob(sha256=file.sha256, size=file.size)
     tag = "" if file.is_lfs else file.git_oid
-    return File(at.model_id, blob, at.path, tag, at.is_fixed, headers)
+    return File(at.version_id, blob, at.path, tag, at.is_fixed, headers)
 
 
 def _renew_connection() -> None:

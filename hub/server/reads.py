@@ -11,14 +11,16 @@ changes nothing, such as a query that is sent by POST, goes on working.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from http import HTTPStatus
+from typing import Any
 
+import structlog
 from django.db import connection
+from django.http import HttpRequest, HttpResponseBase
 
 from registry.core import maintenance_mode, waiting
 
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponseBase
+log = structlog.get_logger(__name__)
 
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
 _ALLOWED = ("SELECT", "WITH", "(", "PRAGMA", "SET ", "RESET ", "SHOW", "EXPLAIN")
@@ -32,7 +34,8 @@ class ReadOnlyError(RuntimeError):
 class ReadOnlyMiddleware:
     """Refuses what a GET, a HEAD or an OPTIONS would write, with ReadOnlyError; limits waits.
 
-    But where a view has ``recovers_on_read``: its reads finish what a crash interrupted.
+    But where a view has ``recovers_on_read``: its reads finish what a crash interrupted. Or
+    ``writes_on_read``: another site, or a link of a mail, leads a browser there to sign in.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -45,22 +48,33 @@ class ReadOnlyMiddleware:
                 if not mode.is_read_only:
                     return self._get_response(request)
                 with connection.execute_wrapper(_Guard(mode)):
-                    return self._get_response(request)
-        with waiting.within(waiting.READ_SECONDS), connection.execute_wrapper(_Guard()):
+                    return _noted(request, self._get_response(request))
+        with waiting.within(waiting.read_seconds()), connection.execute_wrapper(_Guard()):
             return self._get_response(request)
 
     def process_view(self, _request: HttpRequest, view: Any, _args: Any, _options: Any) -> None:
         """Django calls this when it knows the view, before the view runs."""
-        if getattr(getattr(view, "cls", None), "recovers_on_read", False):
+        recovers = getattr(getattr(view, "cls", None), "recovers_on_read", False)
+        if recovers or getattr(view, "writes_on_read", False):
             for guard in _guards():
                 guard.is_lifted = not maintenance_mode.current().is_read_only
+
+
+def _noted(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    """The response to a change during maintenance; a refusal is no error in the log."""
+    if response.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
+        route = request.resolver_match.route if request.resolver_match else ""
+        log.info("change_refused", reason="read-only maintenance", route=route)
+        # Django logs every answer of 500 and above as an error, unless it has been logged.
+        response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
+    return response
 
 
 class _Guard:
     """Stands before each statement of one request; in a mode, it refuses changes as that does."""
 
     def __init__(self, mode: maintenance_mode.Mode | None = None) -> None:
-        self._mode = mode
+        self.mode = mode
         self.is_lifted = False
 
     def __call__(
@@ -74,8 +88,8 @@ class _Guard:
         if not self.is_lifted and (
             not sql.lstrip().startswith(_ALLOWED) or any(lock in sql for lock in _LOCKS)
         ):
-            if self._mode is not None:
-                raise self._mode.refusal()
+            if self.mode is not None:
+                raise self.mode.refusal()
             raise ReadOnlyError(f"A request that reads must not execute: {sql[:200]}")
         return execute(sql, params, many, context)
 
@@ -86,4 +100,9 @@ def _guards() -> list[_Guard]:
 
 def is_reading() -> bool:
     """Whether the request of this thread may only read."""
-    return bool(_guards())
+    return any(not guard.is_lifted for guard in _guards())
+
+
+def is_in_maintenance() -> bool:
+    """Whether the request of this thread may only read because of read-only maintenance."""
+    return any(not guard.is_lifted and guard.mode is not None for guard in _guards())

@@ -16,7 +16,6 @@ import fcntl
 import gc
 import locale
 import os
-import secrets
 import shutil
 import socket
 import subprocess
@@ -207,11 +206,7 @@ def _prepare(*, samples: bool) -> int:
 
 
 def _set_up(*, samples: bool) -> None:
-    """Bring the home folder up to date; raises ImproperlyConfigured.
-
-    The password of a new administrator is printed at once: if this start fails, it cannot be read
-    anywhere later.
-    """
+    """Bring the home folder up to date; raises ImproperlyConfigured."""
     start.set_up()
     from django.core.management import CommandError, call_command  # noqa: PLC0415
 
@@ -229,14 +224,38 @@ def _set_up(*, samples: bool) -> None:
         except CommandError as error:
             raise ImproperlyConfigured(error) from error
         if not User.objects.filter(is_superuser=True).exists():
-            password = secrets.token_urlsafe(12)
-            first_run.make_admin(password)
-            print_line("admin user: admin")
-            print_line(f"admin password: {password}")
-            print_line("(shown only once; change it under Account)")
+            _make_admin()
         if samples:
             first_run.plant()
     connections.close_all()
+
+
+def _make_admin() -> None:
+    """Make the first administrator, and hand the password over at once, before a later step fails.
+
+    It is printed on a terminal alone. Elsewhere output goes to logs that many people read, so it is
+    in a file of its owner, which is there before the account; its first line is the password.
+    """
+    from hub.server import first_run  # noqa: PLC0415
+    from registry.people.services import users  # noqa: PLC0415
+
+    password = users.generate_password()
+    file = Path(settings.HUB_HOME) / "admin-password"
+    if not sys.stdout.isatty():
+        file.unlink(missing_ok=True)  # of a start that failed
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(f"{password}\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+    first_run.make_admin(password, is_temporary=True)
+    print_line("admin user: admin")
+    if sys.stdout.isatty():
+        print_line(f"admin password: {password}")
+        print_line("(shown only once; the first sign-in asks for a new one)")
+    else:
+        print_line(f"admin password: in {file}")
+        print_line("(the first sign-in asks for a new one; then delete the file)")
 
 
 @contextmanager

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from types import FrameType
 from urllib.request import urlopen
 
 from django.conf import settings
@@ -21,10 +22,6 @@ from django.db import DatabaseError, connections
 from hub.server.console import print_line
 from hub.server.processes import Process, Work
 from runners import pools
-
-if TYPE_CHECKING:
-    import socket
-    from types import FrameType
 
 STOP_SECONDS = 15.0
 RESTART_SECONDS = 1.0

@@ -116,11 +116,9 @@ def _settings() -> dict[str, str]:
 
 
 def _checks() -> list[dict[str, Any]]:
-    from django.core.checks import run_checks  # noqa: PLC0415 - models must be loaded first
+    from hub.server import backends  # noqa: PLC0415 - models must be loaded first
 
-    from hub.server import backends  # noqa: PLC0415
-
-    messages = [*run_checks(include_deployment_checks=True), *backends.unanswered()]
+    messages = backends.report(deploy=True)
     return [{"id": each.id, "level": each.level, "text": start.line(each)} for each in messages]
 
 

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from datetime import timedelta
 
 from hub.protocol import problems
 from hub.server import start
@@ -26,7 +27,12 @@ def main(argv: Sequence[str]) -> int:
     create.add_argument(
         "--name", default="made on the server", help="name shown in the list of tokens"
     )
-    create.add_argument("--namespace", help="limit the token to this namespace")
+    create.add_argument(
+        "--namespace", action="append", help="limit the token to this namespace; repeatable"
+    )
+    create.add_argument(
+        "--model", action="append", help="limit the token to this model; repeatable"
+    )
     create.add_argument("--days", type=int, default=90, help="days until it expires (default: 90)")
     create.add_argument("--home", help="data folder of the hub (default: $HUB_HOME or ./var)")
     args = parser.parse_args(argv)
@@ -39,24 +45,22 @@ def main(argv: Sequence[str]) -> int:
 def _create(args: argparse.Namespace) -> int:
     from django.db import DatabaseError  # noqa: PLC0415
 
-    from registry.models import Namespace, User  # noqa: PLC0415
+    from registry.models import RegisteredModel, User  # noqa: PLC0415
+    from registry.people import selectors  # noqa: PLC0415
     from registry.people.services import tokens  # noqa: PLC0415
 
     try:
         user = User.objects.filter(username=args.user).first()
         if user is None:
             raise problems.NotFound(f"User {args.user} not found on this hub.")
-        namespace = None
-        if args.namespace:
-            namespace = Namespace.objects.filter(slug__iexact=args.namespace).first()
-            if namespace is None:
-                raise problems.NotFound(f"Namespace {args.namespace} not found on this hub.")
+        live = RegisteredModel.objects.filter(deleted_at=None)
         _, secret = tokens.issue(
             user,
             name=args.name,
             scopes=args.scope or ["read"],
-            namespace=namespace,
-            expires_days=args.days,
+            namespaces=[selectors.namespace(slug) for slug in args.namespace or ()],
+            models=[tokens.model_of(live, ref) for ref in args.model or ()],
+            expires=timedelta(days=args.days),
         )
     except DatabaseError as error:
         print(

@@ -112,10 +112,13 @@ def _listen(queues: Sequence[str], args: argparse.Namespace) -> NoReturn:
         "1" if alone else str(args.concurrency),
         "--loglevel",
         "warning",
+        # Celery takes workers of one name for one worker, which has then no status.
+        "--hostname",
+        f"hub-{os.getpid()}@%h",
         "--without-gossip",
         "--without-mingle",
     ]
     if args.beat:
-        command += ["--beat", "--schedule", str(Path(os.environ["HUB_HOME"]) / "celerybeat")]
+        command.append("--beat")
     print_line(f"hub: starting a worker for {', '.join(queues)}; press Ctrl-C to stop it")
     os.execv(sys.executable, command)  # noqa: S606 - our own interpreter and words

@@ -37,12 +37,12 @@ class Copies(VersionView):
 
         Returns 404 if none exists.
         """
-        copy = self._find()
-        if copy is None:
-            raise problems.NotFound(
+        return problems.expect(
+            self._find(),
+            problems.NotFound(
                 "This copy does not exist yet. Sign in and POST to this address to create it."
-            )
-        return copy
+            ),
+        )
 
     @operation("variants_with_metadata_create", responses={200: CopyOutput, 202: JobOutput})
     def create(self) -> Response:

@@ -51,10 +51,10 @@ class ShapeReports(VersionView):
     @operation("shape_report_read", ShapeReportOutput)
     def read(self) -> ShapeReport:
         """Read the validation of a published version's graph against the MLDCAT-AP shapes."""
-        report = reports.of_version(self.version)
-        if report is None:
-            raise problems.NotFound(
+        return problems.expect(
+            reports.of_version(self.version),
+            problems.NotFound(
                 f"There is no report on {self.version.ref}: reports are created in the background "
                 "after a version of a public model is published."
-            )
-        return report
+            ),
+        )

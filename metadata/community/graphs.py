@@ -51,8 +51,7 @@ def of_collection(of: Collection) -> str:
     for position, entry in enumerate(entries, 1):
         node = f"{collection}#{position}"
         model = link(places.model(entry.model.namespace.slug, entry.model.name))
-        graph.add(collection, "schema:hasPart", model)
-        graph.add(collection, "schema:itemListElement", link(node))
+        graph.state(collection, {"schema:hasPart": model, "schema:itemListElement": link(node)})
         graph.describe(
             node,
             "schema:ListItem",

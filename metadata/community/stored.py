@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 
 from metadata.community import graphs
 from metadata.store import maintenance, services
+from registry.core.outbox import Subject
 from registry.models import Collection, Event
-
-if TYPE_CHECKING:
-    from registry.core.outbox import Subject
 
 
 @transaction.atomic

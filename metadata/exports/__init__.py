@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 
 from metadata.exports import card, cyclonedx, schemaorg, sheet, spdx
+from metadata.exports.sheet import Sheet
 from metadata.rdf.iris import Places
 from metadata.store import negotiation
 from registry.cards import cards
-
-if TYPE_CHECKING:
-    from metadata.exports.sheet import Sheet
-    from registry.models import Version
+from registry.models import Version
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.conf import settings
 
 from metadata import exports
 from metadata.exports import annotation
+from metadata.exports.sheet import Sheet
+from registry.core.permissions import Actor
+from registry.models import Variant, Version
 from registry.versions import selectors
 from runners.graphs import annotated_files
-
-if TYPE_CHECKING:
-    from metadata.exports.sheet import Sheet
-    from registry.core.permissions import Actor
-    from registry.models import Variant, Version
-    from runners.graphs.annotated_files import Copy
-    from runners.models import Job
+from runners.graphs.annotated_files import Copy
+from runners.models import Job
 
 
 def request(actor: Actor, version: Version, name: str = "") -> Job:

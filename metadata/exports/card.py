@@ -6,15 +6,13 @@ are kept, as it keeps them; nothing is added but the library, and the licence th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from hub.protocol.vocabularies import LICENCE_OF
+from metadata.exports.sheet import Sheet
 from registry.cards import source
-
-if TYPE_CHECKING:
-    from metadata.exports.sheet import Sheet
 
 # SPDX ids that Hugging Face spells in its own way; others are the id in lower case.
 _SPELLED = {

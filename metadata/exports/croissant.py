@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from hub.protocol.splits import MULTI_LABEL, Split
 from metadata.rdf.terms import spdx_id
 from registry.cards import licences
-
-if TYPE_CHECKING:
-    from registry.models import DatasetFile, DatasetVersion
+from registry.models import DatasetFile, DatasetVersion
 
 CONFORMS_TO = "http://mlcommons.org/croissant/1.0"
 _TABLES = {"csv", "parquet"}

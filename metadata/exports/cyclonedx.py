@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import json
 import uuid
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import Any
 
 from hub.protocol.version import __version__
 from metadata.exports.sheet import DataLine, FileLine, Port, Sheet, spdx_id, stated
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
 
 _SENSITIVE = {"yes": ["personal data"], "special": ["special categories of personal data"]}
 _ACTIVITIES = {"Finetuning": "fine-tuning"}
@@ -60,6 +57,10 @@ def _component(of: Sheet) -> dict[str, Any]:
             "externalReferences": [
                 {"type": "website", "url": of.iri},
                 {"type": "model-card", "url": f"{of.iri}/export/README.md"},
+                *(
+                    {"type": "digital-signature", "url": row.address, "comment": row.sentence}
+                    for row in of.signatures
+                ),
             ],
             "components": [_file(file) for file in of.files],
             "pedigree": _pedigree(of),

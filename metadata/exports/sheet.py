@@ -10,17 +10,16 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import Any
 from urllib.parse import unquote
 
 import pyoxigraph
 
+from hub.protocol.cards import Risk
 from metadata.rdf.iris import Places
 from metadata.rdf.quads import number
 from metadata.rdf.terms import ACCESS, LICENCE
-
-if TYPE_CHECKING:
-    from decimal import Decimal
 
 _IDENTIFIER = re.compile(r"(?P<namespace>[^/]+)/(?P<name>.+)@(?P<number>[0-9]+)")
 _DOI = re.compile(r"https?://(?:dx\.)?doi\.org/(10\.[0-9]{4,9}/\S+)", re.IGNORECASE)
@@ -42,6 +41,26 @@ class FileLine:
     iri: str
     size: int
     sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureLine:
+    """A signature over the files: address of its bundle, its key, the name in its certificate.
+
+    ``publisher`` is the IRI of the namespace if that declares the signer.
+    """
+
+    address: str
+    key: str
+    name: str = ""
+    publisher: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """Who signed, and whether it counts."""
+        signer = f"{self.name} ({self.key})" if self.name else self.key
+        counts = "counts: declared by" if self.publisher else "does not count: not declared by"
+        return f"Signature of model-signing by {signer}; {counts} the namespace."
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +90,6 @@ class Port:
     name: str
     kind: str
     element: str
-
-
-@dataclass(frozen=True, slots=True)
-class Risk:
-    """A risk that the card states; parts that it leaves out are empty."""
-
-    title: str
-    description: str = ""
-    severity: str = ""
-    probability: str = ""
-    mitigation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +136,7 @@ class Sheet:
     has_licence_conflict: bool = False
     manifest_sha256: str = ""
     uploader: Agent | None = None
+    signatures: tuple[SignatureLine, ...] = ()
 
     @property
     def ref(self) -> str:
@@ -222,6 +231,7 @@ def read(iri: str, nquads: str, home: str) -> Sheet:
         has_licence_conflict=version.one("hub:licenceConflict") == "true",
         manifest_sha256=version.one("hub:manifestSha256"),
         uploader=next(map(_agent, version.nodes("it6:hasUploader")), None),
+        signatures=tuple(map(_signature, version.nodes("sec:proof"))),
     )
 
 
@@ -296,6 +306,16 @@ def _file(node: _Node) -> FileLine:
         iri=node.iri,
         size=_whole(node.one("dcat:byteSize")) or 0,
         sha256=node.node("spdx:checksum").one("spdx:checksumValue"),
+    )
+
+
+def _signature(node: _Node) -> SignatureLine:
+    key = node.node("sec:verificationMethod")
+    return SignatureLine(
+        address=node.one("dcat:downloadURL"),
+        key=key.one("dcterms:identifier"),
+        name=key.one("dcterms:title"),
+        publisher=node.one("prov:wasAttributedTo"),
     )
 
 

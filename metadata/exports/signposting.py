@@ -10,12 +10,10 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from metadata.exports.sheet import Sheet
 from metadata.store.negotiation import FORMATS, HTML
-
-if TYPE_CHECKING:
-    from metadata.exports.sheet import Sheet
 
 LINKSET = "application/linkset+json"
 # Servers and proxies refuse long headers: what is beyond these is in the linkset alone.

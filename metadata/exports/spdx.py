@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from metadata.exports.sheet import DataLine, FileLine, Sheet, spdx_id, stated
+from metadata.exports.sheet import DataLine, FileLine, Sheet, SignatureLine, spdx_id, stated
 
 CONTEXT = "https://spdx.org/rdf/3.0.1/spdx-context.jsonld"
 _INFO = "_:creation"
@@ -71,6 +71,7 @@ def _package(of: Sheet, supplier: str) -> dict[str, Any]:
             "summary": of.summary,
             "description": of.description,
             "suppliedBy": supplier,
+            "externalRef": [_signature(row) for row in of.signatures],
             "originatedBy": [],
             "releaseTime": _seconds(of.published),
             "software_packageVersion": str(of.number),
@@ -90,6 +91,16 @@ def _package(of: Sheet, supplier: str) -> dict[str, Any]:
             "ai_energyConsumption": _energy(of),
         }
     )
+
+
+def _signature(of: SignatureLine) -> dict[str, Any]:
+    return {
+        "type": "ExternalRef",
+        "externalRefType": "securityOther",
+        "locator": [of.address],
+        "contentType": "application/vnd.dev.sigstore.bundle.v0.3+json",
+        "comment": of.sentence,
+    }
 
 
 def _training(of: Sheet) -> str:

@@ -7,14 +7,11 @@ them: they are written for each maintainer who requests them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from metadata.rdf.graph import Graph
 from metadata.rdf.iris import Places, graph_of
 from metadata.rdf.quads import link, moment, part, string
-
-if TYPE_CHECKING:
-    from registry.federated.models import Contribution, Round
+from registry.federated.models import Contribution, Round
 
 USED, LEFT_OUT = "used", ("rejected", "late")
 
@@ -43,12 +40,16 @@ def _graph(places: Places, activity: str, training: str, row: Contribution) -> G
         },
     )
     graph.add_checksum(here, f"{here}#sha256", row.sha256)
-    graph.type(agent, "prov:Agent")
-    graph.add(agent, "dcterms:identifier", string(sender.pseudonym))
-    graph.add(agent, "hub:publicKey", string(sender.public_key))
+    graph.describe(
+        agent,
+        "prov:Agent",
+        {
+            "dcterms:identifier": string(sender.pseudonym),
+            "hub:publicKey": string(sender.public_key),
+        },
+    )
     if row.state == USED:
-        graph.type(activity, "prov:Activity", "hub:FederatedRound")
-        graph.add(activity, "prov:used", link(here))
+        graph.describe(activity, "prov:Activity hub:FederatedRound", {"prov:used": link(here)})
     elif row.state in LEFT_OUT:
         graph.add(here, "hub:reason", string(row.problem or row.state))
     return graph

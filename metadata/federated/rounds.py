@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import itertools
 import json
-from typing import TYPE_CHECKING
 
+from metadata.graphs.version_parts import Describe
+from metadata.rdf.graph import Graph
 from metadata.rdf.quads import count, decimal, link, moment, part, string, truth
 from registry.federated import history, privacy
-
-if TYPE_CHECKING:
-    from metadata.graphs.version_parts import Describe
-    from metadata.rdf.graph import Graph
-    from registry.federated.history import History, RoundSummary
-    from registry.models import Version
+from registry.federated.history import History, RoundSummary
+from registry.models import Version
 
 
 def part_of(version: Version) -> Describe:

@@ -6,19 +6,15 @@ concerns the models whose cards name it, and all that come from these.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from django.contrib.auth.models import AnonymousUser
 
 from hub.protocol import filters
 from metadata.graphs import relatives, withdrawals
 from registry.catalogue import documents
+from registry.catalogue.searchable import Fact
 from registry.models import DocumentFact, Version
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from registry.catalogue.searchable import Fact
 
 _GROUP = filters.DERIVED_FROM.name
 

@@ -5,19 +5,15 @@ What was not tested says so: `untested` and `cantTell` are outcomes, an absent v
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from hub.protocol.vocabularies import ONNXRUNTIME, OPENVINO, REFERENCE
+from metadata.graphs.facts import CheckFacts
+from metadata.rdf.graph import Graph
 from metadata.rdf.iris import file_of, variant_of
 from metadata.rdf.quads import link, moment, part, string, truth
 from runners.engine.reports import Verdict
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from metadata.graphs.facts import CheckFacts
-    from metadata.rdf.graph import Graph
-    from runners.models import ConformanceResult
+from runners.models import ConformanceResult
 
 _EARL = frozenset({"passed", "failed", "cantTell", "inapplicable", "untested"})
 # Outcome of a check, and verdict of one of its stages -> outcome of EARL.
@@ -102,7 +98,9 @@ def _describe(graph: Graph, node: str, subject: str, test: str, word: str, at: d
             "earl:result": link(result),
         },
     )
-    graph.type(result, "earl:TestResult")
-    graph.add(result, "earl:outcome", graph.term(f"earl:{outcome}"))
-    graph.add(result, "dcterms:date", moment(at))
+    graph.describe(
+        result,
+        "earl:TestResult",
+        {"earl:outcome": graph.term(f"earl:{outcome}"), "dcterms:date": moment(at)},
+    )
     return result

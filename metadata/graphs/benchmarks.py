@@ -6,19 +6,15 @@ measurements of their own. Samples are files, never statements.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from hub.protocol import benchmark_metrics
 from metadata.graphs import figures
 from metadata.rdf.graph import Graph
 from metadata.rdf.iris import Places, file_of, variant_of
 from metadata.rdf.quads import count, decimal, link, moment, string
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from runners.benchmarks.selectors import Device
-    from runners.models import Measurement
+from runners.benchmarks.selectors import Device
+from runners.models import Measurement
 
 
 def device_graph(of: Device, rows: Iterable[Measurement], home: str) -> str:
@@ -89,8 +85,9 @@ def describe(
     )
     if row.job_id:
         run = f"{node}-run"
-        graph.add(node, "prov:wasGeneratedBy", link(run))
-        graph.describe(
+        graph.describe_part(
+            node,
+            "prov:wasGeneratedBy",
             run,
             "prov:Activity",
             {

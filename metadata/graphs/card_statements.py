@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import phrases, stored
 from hub.protocol.cards import risks
 from metadata.rdf import languages
+from metadata.rdf.graph import Graph
 from metadata.rdf.quads import foreign, link, string, words
 from registry.cards.values import is_orcid
-
-if TYPE_CHECKING:
-    from metadata.rdf.graph import Graph
 
 LONGEST_LIST = 200
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
@@ -121,8 +119,9 @@ def _references(graph: Graph, version: str, card: dict[str, Any]) -> None:
     """What to cite, and the papers that are named by DOI or arXiv number."""
     for index, text in enumerate(texts(card.get("citation")), start=1):
         node = f"{version}#citation-{index}"
-        graph.add(version, "it6:hasBibliographicReference", link(node))
-        graph.describe(
+        graph.describe_part(
+            version,
+            "it6:hasBibliographicReference",
             node,
             "biro:BibliographicReference",
             {
@@ -150,8 +149,9 @@ def _papers(text: str) -> Iterator[str]:
 def _risks(graph: Graph, version: str, card: dict[str, Any]) -> None:
     for index, risk in enumerate(risks(card.get("risks"))[:LONGEST_LIST], start=1):
         node = f"{version}#risk-{index}"
-        graph.add(version, "it6:hasRisk", link(node))
-        graph.describe(
+        graph.describe_part(
+            version,
+            "it6:hasRisk",
             node,
             "it6:HarmRisk",
             {

@@ -12,6 +12,7 @@ from django.db.models import Q
 
 from hub.protocol import problems, refs
 from metadata.graphs import selectors
+from registry.cards import mentions
 from registry.models import Version
 
 # Ancestors that are followed: no real model has more.
@@ -79,6 +80,7 @@ def _bases(card: Any) -> Iterator[Key]:
 def _key(text: str) -> Key | None:
     """The version of this hub that a base model is, by reference or by address."""
     ours = f"{settings.HUB_PUBLIC_URL}/models/"
+    text = mentions.name(text)
     if text.startswith(ours):
         slug, _, rest = text.removeprefix(ours).partition("/")
         name, _, number = rest.partition("/v/")

@@ -8,23 +8,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import stored
 from hub.protocol.cards import Result, dataset_rows, results, texts
 from metadata.graphs import entity_labels, tombstones
+from metadata.graphs.facts import DatasetFacts, DatasetVersionFacts, FileFacts, VersionFacts
 from metadata.rdf.graph import Graph
 from metadata.rdf.iris import Places, graph_of
 from metadata.rdf.quads import count, foreign, link, moment, part, string, typed, words
 from registry.cards import data_categories, licences, mentions, resolution
-
-if TYPE_CHECKING:
-    from metadata.graphs.facts import (
-        DatasetFacts,
-        DatasetVersionFacts,
-        FileFacts,
-        VersionFacts,
-    )
 
 LONGEST_LIST = 200
 # Fields of a card that list data sets -> the terms that say what was done with them.
@@ -172,8 +165,9 @@ def _file_of(version: str, path: str) -> str:
 def _version(graph: Graph, dataset: str, of: DatasetFacts, version: DatasetVersionFacts) -> None:
     """Describe a version, its files, and its splits as parts of it."""
     node = dataset_version(dataset, version.number)
-    graph.add(dataset, "dcat:hasVersion", link(node))
-    graph.describe(
+    graph.describe_part(
+        dataset,
+        "dcat:hasVersion",
         node,
         "dcat:Dataset dcat:Resource prov:Entity",
         {
@@ -190,8 +184,9 @@ def _version(graph: Graph, dataset: str, of: DatasetFacts, version: DatasetVersi
         _distribution(graph, node, of.slug, version.number, file)
     for name, paths in version.splits:
         split = dataset_split(dataset, version.number, name)
-        graph.add(node, "dcterms:hasPart", link(split))
-        graph.describe(
+        graph.describe_part(
+            node,
+            "dcterms:hasPart",
             split,
             "dcat:Dataset dcat:Resource prov:Entity",
             {
@@ -205,8 +200,9 @@ def _version(graph: Graph, dataset: str, of: DatasetFacts, version: DatasetVersi
 def _distribution(graph: Graph, version: str, slug: str, number: int, of: FileFacts) -> None:
     node = _file_of(version, of.path)
     address = f"{graph.places.home}/api/v1/datasets/{slug}/versions/{number}"
-    graph.add(version, "dcat:distribution", link(node))
-    graph.describe(
+    graph.describe_part(
+        version,
+        "dcat:distribution",
         node,
         "dcat:Distribution",
         {

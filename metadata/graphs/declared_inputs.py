@@ -6,15 +6,12 @@ Claims of the publisher, not measured: `registry` has checked that they fit the 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from hub.protocol import inputs
 from hub.protocol.inputs import DeclaredInput, Image, Resize
+from metadata.graphs.facts import VersionFacts
+from metadata.rdf.graph import Graph
 from metadata.rdf.quads import count, decimal, part, string
-
-if TYPE_CHECKING:
-    from metadata.graphs.facts import VersionFacts
-    from metadata.rdf.graph import Graph
 
 
 def describe(graph: Graph, version: str, of: VersionFacts) -> None:
@@ -32,6 +29,7 @@ def _port(graph: Graph, port: str, declared_input: DeclaredInput, example: str |
     bounds = declared_input.bounds()
     image = declared_input.image or Image()
     resize = image.resize or Resize()
+    audio = declared_input.audio
     graph.state(
         port,
         {
@@ -45,6 +43,10 @@ def _port(graph: Graph, port: str, declared_input: DeclaredInput, example: str |
             ),
             "hub:vocabularySize": count(declared_input.vocabulary),
             "hub:exampleFile": string(example),
+            "hub:sampleRate": count(audio.rate if audio else None),
+            "hub:windowSamples": count(audio.window if audio else None),
+            "hub:hopSamples": count(audio.hop if audio else None),
+            "hub:stateOutput": string(declared_input.carry or None),
             "hub:channelOrder": string(image.channels),
             "hub:polarity": string(image.polarity),
             "hub:tensorLayout": string(image.layout),

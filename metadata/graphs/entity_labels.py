@@ -5,15 +5,11 @@ A licence has a graph of its own; the others are declared in the catalogue's gra
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hub.protocol.vocabularies import MODALITIES
 from metadata.rdf import languages, terms
+from metadata.rdf.graph import Graph
+from metadata.rdf.iris import Places
 from metadata.rdf.quads import string, words
-
-if TYPE_CHECKING:
-    from metadata.rdf.graph import Graph
-    from metadata.rdf.iris import Places
 
 # Ending of files -> what they are; others are of an unknown format.
 FORMATS = {

@@ -9,7 +9,8 @@ import dataclasses
 import itertools
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from decimal import Decimal
+from typing import Any, NamedTuple
 
 from hub.protocol import stored
 from hub.protocol.accuracy import stated
@@ -18,15 +19,11 @@ from hub.protocol.figures import Kind
 from hub.protocol.vocabularies import SHARES, metric_name
 from metadata.graphs import datasets, figures, metrics
 from metadata.graphs.datasets import LONGEST_LIST, Names
+from metadata.rdf.graph import Graph
 from metadata.rdf.iris import variant_of
 from metadata.rdf.quads import count, decimal, foreign, link, moment, number, part, string, words
 from registry.cards import metrics as reported_metrics
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from metadata.rdf.graph import Graph
-    from runners.models import Evaluation
+from runners.models import Evaluation
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -136,16 +133,22 @@ def describe_figures(
         node = f"{prefix}-{metric}"
         value = worst(numbers)
         figures.describe(graph, node, subject, metric, value, author=graph.places.worker)
-        graph.add(node, "mls:hasValue", decimal(value))
-        graph.add(node, "mls:specifiedBy", link(graph.places.metric(metric)))
-        graph.add(node, "rdfs:seeAlso", link(source))
-        graph.add(node, "rdfs:comment", string(comment, "en"))
+        graph.state(
+            node,
+            {
+                "mls:hasValue": decimal(value),
+                "mls:specifiedBy": link(graph.places.metric(metric)),
+                "rdfs:seeAlso": link(source),
+                "rdfs:comment": string(comment, "en"),
+            },
+        )
 
 
 def _evaluation(graph: Graph, subject: str, node: str, metric: str, value: float | Decimal) -> None:
     """State of a figure that it is an evaluation of a model."""
-    graph.add(subject, "fair4ml:hasEvaluation", link(node))
-    graph.describe(
+    graph.describe_part(
+        subject,
+        "fair4ml:hasEvaluation",
         node,
         "fair4ml:MLModelEvaluation mls:ModelEvaluation",
         {

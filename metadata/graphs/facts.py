@@ -7,16 +7,13 @@ projection takes of it what has the expected shape.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from datetime import date, datetime
+from typing import Any
 
 from hub.protocol.facts import Facts
-
-if TYPE_CHECKING:
-    from datetime import date, datetime
-
-    from metadata.graphs.version_parts import Describe
-    from runners.engine.reports import FileCheck
-    from runners.models import ConformanceResult, Evaluation, Job
+from metadata.graphs.version_parts import Describe
+from runners.engine.reports import FileCheck
+from runners.models import ConformanceResult, Evaluation, Job
 
 
 @dataclass(frozen=True, slots=True)

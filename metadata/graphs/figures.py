@@ -5,16 +5,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from decimal import Decimal
 
 from hub.protocol.figures import Kind, Status
+from hub.protocol.intervals import Interval
+from metadata.rdf.graph import Graph
 from metadata.rdf.quads import decimal, link, string
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from hub.protocol.intervals import Interval
-    from metadata.rdf.graph import Graph
 
 
 def describe(
@@ -30,8 +26,9 @@ def describe(
     interval: Interval | None = None,
 ) -> None:
     """Describe the figure ``node`` of a metric on ``subject``; ``author`` is whose word it is."""
-    graph.add(subject, "dqv:hasQualityMeasurement", link(node))
-    graph.describe(
+    graph.describe_part(
+        subject,
+        "dqv:hasQualityMeasurement",
         node,
         "dqv:QualityMeasurement",
         {

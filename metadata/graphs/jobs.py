@@ -5,15 +5,11 @@ Nothing of its input, its requester, its worker or its errors is stated.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from metadata.rdf.graph import Graph
 from metadata.rdf.iris import Places
 from metadata.rdf.quads import link, moment, string
 from metadata.rdf.terms import RDFS
-
-if TYPE_CHECKING:
-    from runners.models import Job
+from runners.models import Job
 
 
 def job_graph(of: Job, nquads: str, home: str) -> str:

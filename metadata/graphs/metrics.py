@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hub.protocol.vocabularies import METRICS
+from metadata.rdf.graph import Graph
 from metadata.rdf.quads import string, truth, words
-
-if TYPE_CHECKING:
-    from metadata.rdf.graph import Graph
-
 
 # Figures that workers report -> metric, and whether the worst of several is the least.
 FIGURES = {
@@ -24,14 +19,20 @@ FIGURES = {
 def describe(graph: Graph, name: str) -> None:
     """Describe a metric; one that cards alone name has no unit."""
     iri = graph.places.metric(name)
-    graph.type(iri, "dqv:Metric", "mls:EvaluationMeasure", "skos:Concept")
-    graph.add(iri, "skos:notation", string(name))
+    graph.describe(
+        iri, "dqv:Metric mls:EvaluationMeasure skos:Concept", {"skos:notation": string(name)}
+    )
     metric = METRICS.get(name)
     if metric is None:
         graph.add(iri, "dcterms:title", words(name))
         return
-    graph.add(iri, "dcterms:title skos:prefLabel", string(metric.title, "en"))
-    graph.add(iri, "skos:altLabel", *map(string, metric.aliases))
+    graph.state(
+        iri,
+        {
+            "dcterms:title skos:prefLabel": string(metric.title, "en"),
+            "skos:altLabel": map(string, metric.aliases),
+        },
+    )
     unit = metric.unit or ("NUM" if metric.scale == "number" else "FRACTION")
     graph.add(iri, "qudt:hasUnit", graph.term(f"unit:{unit}"))
     if metric.needs_no_dataset:

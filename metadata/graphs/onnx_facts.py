@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from hub.protocol.facts import DEFAULT_DOMAIN, Port
+from metadata.graphs.facts import VariantFacts
+from metadata.rdf.graph import Graph
 from metadata.rdf.quads import count, link, part, string, truth
 from metadata.rdf.terms import DATA_TYPE
-
-if TYPE_CHECKING:
-    from metadata.graphs.facts import VariantFacts
-    from metadata.rdf.graph import Graph
 
 # Types of less than this share of the weights' bytes are shapes and constants.
 _SHARE = 0.01

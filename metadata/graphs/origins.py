@@ -6,12 +6,10 @@ It is the publisher's claim, like all of a card, and no ancestor: the bytes are 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from metadata.rdf.graph import Graph
 from metadata.rdf.quads import foreign, link, moment, string, words
-
-if TYPE_CHECKING:
-    from metadata.rdf.graph import Graph
 
 # Field of a card -> its parts with the place, the revision of it, its date and its title.
 _FIELDS = {
@@ -34,8 +32,7 @@ def describe(graph: Graph, version: str, card: dict[str, Any]) -> None:
 
 def _source(graph: Graph, version: str, place: str, revision: str, date: str, title: str) -> None:
     node, iri = f"{version}#source", foreign(place)
-    graph.add(version, "prov:hadPrimarySource", link(node))
-    graph.add(version, "dcterms:source", link(iri))
+    graph.state(version, {"prov:hadPrimarySource": link(node), "dcterms:source": link(iri)})
     graph.describe(
         node,
         "prov:Entity",

@@ -7,7 +7,6 @@ Every subject is a part of the version: its IRI, or a fragment of it.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
 
 from hub.protocol import arithmetic, phrases, stored
 from hub.protocol.facts import Facts
@@ -27,23 +26,21 @@ from metadata.graphs import (
     training,
 )
 from metadata.graphs.datasets import dataset_graph
+from metadata.graphs.facts import (
+    AgentFacts,
+    DeprecationFacts,
+    FileFacts,
+    ModelFacts,
+    VariantFacts,
+    VersionFacts,
+    WithdrawalFacts,
+)
+from metadata.graphs.references import Entity
 from metadata.rdf import terms
 from metadata.rdf.graph import Graph
 from metadata.rdf.iris import Places, file_of, graph_of, variant_of
 from metadata.rdf.quads import count, link, moment, part, string, truth, words
 from metadata.rdf.terms import ACCESS
-
-if TYPE_CHECKING:
-    from metadata.graphs.facts import (
-        AgentFacts,
-        DeprecationFacts,
-        FileFacts,
-        ModelFacts,
-        VariantFacts,
-        VersionFacts,
-        WithdrawalFacts,
-    )
-    from metadata.graphs.references import Entity
 
 __all__ = [
     "catalogue_graph",
@@ -108,11 +105,11 @@ def model_graph(of: ModelFacts, home: str) -> str:
     model, publisher = places.model(space, of.name), places.agent(space)
     graph = Graph(graph_of(model), places)
     ref = f"{space}/{of.name}"
-    graph.add(model, "dcterms:publisher", link(publisher))
     graph.describe(
         model,
         "dcat:Resource",
         {
+            "dcterms:publisher": link(publisher),
             "dcterms:title": words(ref),
             "dcterms:identifier": string(ref),
             "dcterms:created": moment(of.created_at),
@@ -221,8 +218,7 @@ def _identity(graph: Graph, version: str, of: VersionFacts) -> None:
         before = places.version(of.namespace, of.name, of.previous)
         graph.add(version, "dcat:previousVersion", link(before))
     if of.state == "yanked":
-        graph.add(version, "owl:deprecated", truth(True))
-        graph.add(version, "skos:changeNote", words(of.reason))
+        graph.state(version, {"owl:deprecated": truth(True), "skos:changeNote": words(of.reason)})
     _deprecation(graph, version, of.deprecation)
 
 
@@ -230,8 +226,7 @@ def _deprecation(graph: Graph, subject: str, of: DeprecationFacts | None) -> Non
     """State that a model or version is deprecated, why, and what replaces it."""
     if of is None:
         return
-    graph.add(subject, "owl:deprecated", truth(True))
-    graph.add(subject, "skos:changeNote", words(of.message))
+    graph.state(subject, {"owl:deprecated": truth(True), "skos:changeNote": words(of.message)})
     if of.successor is not None:
         places = graph.places
         successor = places.model(*of.successor)
@@ -284,8 +279,9 @@ def _file(graph: Graph, version: str, of: FileFacts) -> None:
     file = file_of(version, of.path)
     if not of.derived:
         graph.add(version, "dcat:distribution", link(file))
-    graph.add(version, "it6:hasFile", link(file))
-    graph.describe(
+    graph.describe_part(
+        version,
+        "it6:hasFile",
         file,
         "it6:File dcat:Resource prov:Entity",
         {
@@ -296,8 +292,13 @@ def _file(graph: Graph, version: str, of: FileFacts) -> None:
         },
     )
     if of.source:
-        graph.add(file, "prov:wasDerivedFrom", link(file_of(version, of.source)))
-        graph.add(file, "prov:wasAttributedTo", link(graph.places.worker))
+        graph.state(
+            file,
+            {
+                "prov:wasDerivedFrom": link(file_of(version, of.source)),
+                "prov:wasAttributedTo": link(graph.places.worker),
+            },
+        )
     graph.add_checksum(file, f"{version}#sha256-{part(of.path, '/')}", of.sha256)
 
 
@@ -335,8 +336,9 @@ def _is_conflict(some: tuple[str, ...], others: tuple[str, ...]) -> bool:
 
 def _variant(graph: Graph, version: str, of: VariantFacts) -> None:
     variant = variant_of(version, of.name)
-    graph.add(version, "hub:hasVariant", link(variant))
-    graph.describe(
+    graph.describe_part(
+        version,
+        "hub:hasVariant",
         variant,
         "hub:Variant prov:Entity",
         {
@@ -361,9 +363,14 @@ def _generation(graph: Graph, version: str, variant: str, of: VariantFacts) -> N
     """
     step = f"{version}#generation-{part(of.name)}"
     source, worker = link(variant_of(version, of.source)), link(graph.places.worker)
-    graph.add(variant, "prov:wasDerivedFrom", source)
-    graph.add(variant, "prov:wasGeneratedBy", link(step))
-    graph.add(variant, "prov:wasAttributedTo", worker)
+    graph.state(
+        variant,
+        {
+            "prov:wasDerivedFrom": source,
+            "prov:wasGeneratedBy": link(step),
+            "prov:wasAttributedTo": worker,
+        },
+    )
     graph.describe(
         step,
         f"prov:Activity mls:Run hub:{DERIVATIONS[of.origin].term}",
@@ -374,9 +381,14 @@ def _generation(graph: Graph, version: str, variant: str, of: VariantFacts) -> N
         },
     )
     if of.job is not None:
-        graph.add(step, "prov:startedAtTime", moment(of.job.started_at))
-        graph.add(step, "prov:endedAtTime", moment(of.job.finished_at))
-        graph.add(step, "rdfs:seeAlso", link(graph.places.job(str(of.job.pk))))
+        graph.state(
+            step,
+            {
+                "prov:startedAtTime": moment(of.job.started_at),
+                "prov:endedAtTime": moment(of.job.finished_at),
+                "rdfs:seeAlso": link(graph.places.job(str(of.job.pk))),
+            },
+        )
     parity = stored.mapping(of.derivation.get("parity"))
     worst = stored.mapping(parity.get("worst")) or parity
     here = f"{version}#parity-{part(of.name)}"

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import datetime
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from django.conf import settings
@@ -22,13 +23,9 @@ from hub.protocol import problems, refs
 from hub.protocol.cards import Card
 from metadata.rdf.iris import Places
 from registry.cards import mentions, resolution
+from registry.core.permissions import Actor
 from registry.models import Mention, NameConfirmation, RegisteredModel, RetiredName, Version
 from registry.versions.dependents import VersionDependent
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from registry.core.permissions import Actor
 
 UP, DOWN = 6, 4
 # Nodes on either side, bases of one card, and versions of one descendant that are followed.
@@ -234,6 +231,7 @@ def _choose(
 def _target(text: str) -> Target | None:
     """The model of this hub that a base is, with its number, by reference or by address."""
     ours = f"{settings.HUB_PUBLIC_URL}/models/"
+    text = mentions.name(text)
     if text.startswith(ours):
         name, _, number = text.removeprefix(ours).partition("/v/")
         name = unquote(name).lower()
@@ -251,7 +249,7 @@ def _target(text: str) -> Target | None:
 
 def _elsewhere(text: str, young: Version, undecided: set[tuple[int, str]]) -> str:
     """The web address of something elsewhere; none for what is, or says it is, of this hub."""
-    address = Places(settings.HUB_PUBLIC_URL).elsewhere(text)
+    address = Places(settings.HUB_PUBLIC_URL).elsewhere(mentions.name(text))
     if not address and (young.pk, mentions.key(text)) not in undecided:
         address = resolution.elsewhere(text)
     return address

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from django.db.models import QuerySet
 
 from metadata.graphs import benchmarks, facts, relatives
 from metadata.graphs.version_parts import Describe, VersionPart, version_parts
+from metadata.rdf.graph import Graph
 from metadata.rdf.iris import variant_of
 from registry.cards import cards, licences, mentions, resolution
+from registry.core.prepared_queries import Prepared
 from registry.models import (
     Check,
     Dataset,
     Deprecation,
     Event,
+    File,
     Namespace,
     RegisteredModel,
     User,
@@ -30,12 +36,7 @@ from runners.models import Job, Measurement
 from runners.proofs import selectors as proof_selectors
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from _typeshed import DataclassInstance
-    from django.db.models import QuerySet
-
-    from metadata.rdf.graph import Graph
 
 _Facts = TypeVar("_Facts", bound="DataclassInstance")
 # Versions of a data set that its graph names.
@@ -57,7 +58,7 @@ def has_model_graph(model: RegisteredModel) -> bool:
     return model.is_public or model.has_tombstone
 
 
-def versions_of(model: RegisteredModel) -> QuerySet[Version]:
+def versions_of(model: RegisteredModel | int) -> QuerySet[Version]:
     """The versions of a model that its graph names."""
     return Version.objects.filter(model=model, state__in=Version.SERVED).order_by("number")
 
@@ -124,6 +125,9 @@ def _fill(kind: type[_Facts], row: object, **fields: Any) -> _Facts:
     return kind(**{name: getattr(row, name) for name in names}, **fields)
 
 
+_FILES = Prepared(lambda version_id: File.objects.filter(version=version_id).select_related("blob"))
+
+
 def _files(version: Version) -> tuple[facts.FileFacts, ...]:
     sources = annotated_files.sources(version)
     return tuple(
@@ -134,7 +138,7 @@ def _files(version: Version) -> tuple[facts.FileFacts, ...]:
             file.derived,
             sources.get(file.blob_id, "") if file.derived else "",
         )
-        for file in version.files.select_related("blob")
+        for file in _FILES.instances(version.pk)
         if not (
             derived_files.is_in(file, networks.FOLDER) or derived_files.is_in(file, tensors.FOLDER)
         )
@@ -295,10 +299,21 @@ def _bases(version: Version) -> tuple[tuple[facts.BaseFacts, ...], tuple[str, ..
     return bases, tuple(sorted(resolution.undecided(version, bare))) if bare else ()
 
 
+_PREVIOUS = Prepared(
+    lambda model_id, number: (
+        versions_of(model_id)
+        .filter(number__lt=number)
+        .order_by("-number")
+        .values_list("number")[:1]
+    )
+)
+
+
 def _previous(version: Version) -> int | None:
     """The newest served version before this one."""
-    rows = versions_of(version.model).filter(number__lt=version.number)
-    return rows.order_by("-number").values_list("number", flat=True).first()
+    for (number,) in _PREVIOUS.rows(version.model_id, version.number):
+        return int(number)
+    return None
 
 
 def _jobs(variants: list[Variant]) -> dict[str, Job]:

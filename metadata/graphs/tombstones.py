@@ -6,17 +6,14 @@ version is deprecated, which is another matter: its files are still served.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from hub.protocol.cards import LASTING_FIELDS, LASTING_PARTS
+from metadata.graphs.facts import WithdrawalFacts
+from metadata.rdf.graph import Graph
 from metadata.rdf.quads import link, moment, words
 from metadata.rdf.terms import ADMS_STATUS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from metadata.graphs.facts import WithdrawalFacts
-    from metadata.rdf.graph import Graph
 
 
 def describe(graph: Graph, subject: str, of: WithdrawalFacts) -> None:

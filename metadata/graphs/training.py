@@ -5,17 +5,15 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import derivations, stored
 from hub.protocol.cards import Card
 from metadata.graphs.card_statements import LONGEST_LIST
+from metadata.graphs.facts import VersionFacts
+from metadata.rdf.graph import Graph
 from metadata.rdf.quads import decimal, link, number, part, string, truth, whole, words
 from registry.cards import emissions, mentions, resolution
-
-if TYPE_CHECKING:
-    from metadata.graphs.facts import VersionFacts
-    from metadata.rdf.graph import Graph
 
 
 def describe(graph: Graph, version: str, of: VersionFacts) -> None:
@@ -36,8 +34,9 @@ def describe(graph: Graph, version: str, of: VersionFacts) -> None:
     _settings(graph, version, step, of.card.get("hyperparameters"))
     for index, text in enumerate(card.hardware, start=1):
         node = f"{version}#hardware-{index}"
-        graph.add(step, "it6:hasHardware", link(node))
-        graph.describe(node, "it6:Hardware", {"dcterms:title": words(text)})
+        graph.describe_part(
+            step, "it6:hasHardware", node, "it6:Hardware", {"dcterms:title": words(text)}
+        )
     _impact(graph, version, step, card, graph.places.agent(of.namespace))
 
 
@@ -110,13 +109,15 @@ def _impact(graph: Graph, version: str, step: str, card: Card, publisher: str) -
     methods = (*card.emissions.methods, *card.energy.methods)
     if card.location:
         place = f"{version}#place"
-        graph.add(step, "dcterms:spatial", link(place))
-        graph.describe(place, "dcterms:Location", {"rdfs:label": words(card.location)})
+        graph.describe_part(
+            step, "dcterms:spatial", place, "dcterms:Location", {"rdfs:label": words(card.location)}
+        )
     if kilograms is None and kwh is None and not methods:
         return
     impact = f"{version}#impact"
-    graph.add(step, "it6:hasTrainingImpact", link(impact))
-    graph.describe(
+    graph.describe_part(
+        step,
+        "it6:hasTrainingImpact",
         impact,
         "it6:EnvironmentalImpact",
         {

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hub.protocol.ports import Port
-
-if TYPE_CHECKING:
-    from metadata.rdf.graph import Graph
-    from registry.models import Version
+from metadata.rdf.graph import Graph
+from registry.models import Version
 
 # Writes statements about a version into its graph, given its IRI.
 Describe = Callable[["Graph", str], None]

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from metadata.graphs import relatives
+from metadata.graphs.relatives import LineageNode
 from registry.cards import mentions, resolution
+from registry.core.permissions import Actor
 from registry.models import Dataset, Version
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from metadata.graphs.relatives import LineageNode
-    from registry.core.permissions import Actor
 
 _MOST_DEPENDANTS = 200
 

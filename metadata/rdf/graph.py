@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
+from metadata.rdf.iris import Places
 from metadata.rdf.quads import link, typed
 from metadata.rdf.terms import RDF
-
-if TYPE_CHECKING:
-    from metadata.rdf.iris import Places
 
 
 class Graph:
@@ -44,16 +41,30 @@ class Graph:
         self.type(subject, *classes.split())
         self.state(subject, statements)
 
+    def describe_part(
+        self,
+        whole: str,
+        predicates: str,
+        subject: str,
+        classes: str,
+        statements: Mapping[str, str | Iterable[str]],
+    ) -> None:
+        """State that ``whole`` leads to ``subject`` by predicate, and describe that."""
+        self.add(whole, predicates, link(subject))
+        self.describe(subject, classes, statements)
+
     def type(self, subject: str, *classes: str) -> None:
         """State of which classes ``subject`` is."""
         self.add(subject, f"{RDF}type", *map(self.term, classes))
 
     def add_checksum(self, file: str, checksum: str, sha256: str) -> None:
         """State the SHA-256 (64 hex digits) of a file as the thing ``checksum``."""
-        self.add(file, "spdx:checksum", link(checksum))
-        self.type(checksum, "spdx:Checksum")
-        self.add(checksum, "spdx:algorithm", self.term("spdx:checksumAlgorithm_sha256"))
-        self.add(checksum, "spdx:checksumValue", typed(sha256, "hexBinary"))
+        algorithm = self.term("spdx:checksumAlgorithm_sha256")
+        statements = {
+            "spdx:algorithm": algorithm,
+            "spdx:checksumValue": typed(sha256, "hexBinary"),
+        }
+        self.describe_part(file, "spdx:checksum", checksum, "spdx:Checksum", statements)
 
     def term(self, name: str) -> str:
         """A CURIE or an IRI as a term; empty for an empty name."""

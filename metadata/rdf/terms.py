@@ -27,6 +27,7 @@ UNIT = "http://qudt.org/vocab/unit/"
 ACCESS = "http://publications.europa.eu/resource/authority/access-right/"
 BIRO = "http://purl.org/spar/biro/"
 ADMS = "http://www.w3.org/ns/adms#"
+SEC = "https://w3id.org/security#"
 # Statuses of things in catalogues, as ADMS has them.
 ADMS_STATUS = "http://purl.org/adms/status/"
 
@@ -55,6 +56,7 @@ PREFIXES = {
     "unit": UNIT,
     "biro": BIRO,
     "adms": ADMS,
+    "sec": SEC,
 }
 # The hub's own terms that graphs may hold, each declared in metadata/vocab/terms.ttl.
 _OWN = """
@@ -64,16 +66,16 @@ authorInFile batchSize bitmapPixelFormat blames callStyle channelDeviation chann
 colorSpaceGamma comparabilityKey concurrency contributions declaredShape delta denotation device
 differentialPrivacy elementType epsilon epsilonReplaceOne evaluatedRows exampleFile examples
 executionProvider figureKind figureStatus graphPass hasBenchmark hasFigure hasInput hasOutput
-hasVariant hasVariantFile highestValue interpolation intervalHigh intervalLevel intervalLow
-intervalMethod irVersion latencyBoundMs leftOut licenceConflict
-licenceExpression licenceInFile listedBenchmark lowestValue macs manifest manifestSha256
-memoryBytes mixedPrecision needsNoDataset neighbourRelation noiseMultiplier nominalPixelRange
-opsetDomain opsetImport opsetVersion paddingLevel pixelScale polarity portName postprocessing
-precision predictionsDigest preprocessing proofStatement proofStrength publicKey quantization
-reason recipe reportedUnder resizeHeight resizeMode resizeWidth resultStatus roundNumber
-ruleParameters runs runtime runtimeVersion scenario shape shortestEdge signature split tensorLayout
-threads trainingCO2eKg usesOperator valueDistribution valueType variant variantOrigin
-vocabularySize weightDataType
+hasVariant hasVariantFile highestValue hopSamples interpolation intervalHigh intervalLevel
+intervalLow intervalMethod irVersion latencyBoundMs leftOut licenceConflict licenceExpression
+licenceInFile listedBenchmark lowestValue macs manifest manifestSha256 memoryBytes mixedPrecision
+needsNoDataset neighbourRelation noiseMultiplier nominalPixelRange opsetDomain opsetImport
+opsetVersion paddingLevel pixelScale polarity portName postprocessing precision predictionsDigest
+preprocessing proofStatement proofStrength publicKey quantization reason recipe reportedUnder
+resizeHeight resizeMode resizeWidth resultStatus roundNumber ruleParameters runs runtime
+runtimeVersion sampleRate scenario shape shortestEdge signature split stateOutput tensorLayout
+threads trainingCO2eKg usesOperator valueDistribution valueType variant variantOrigin vocabularySize
+weightDataType windowSamples
 """
 OWN = frozenset(_OWN.split())
 # Types of elements, named after TensorProto.DataType, begin with this.

@@ -17,15 +17,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from metadata.shapes import child
-from registry.core.child_processes import DONE, send
+from registry.core.child_processes import DONE, IDLE_SECONDS, send
 from runners.engine.confine import children, probe
 from runners.engine.confine.isolation import Confinement, Limits
 
 if TYPE_CHECKING:
     from rdflib import Graph
 
-# Seconds without a request after which the memory is given back.
-IDLE_SECONDS = 60.0
 _CHUNK = 1 << 16
 _MOST_BYTES = 64 << 20
 _MOST_GRAPHS = 4

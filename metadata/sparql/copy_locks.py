@@ -5,10 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 
 def hold(snapshots: Path, name: str) -> int:

@@ -38,8 +38,10 @@ def _graph() -> Graph:
         },
     )
     graph.type(data, f"{SD}Dataset", f"{SD}GraphCollection")
-    graph.add(data, f"{SD}defaultGraph", link(f"{data}-union"))
-    graph.add(data, "dcterms:isPartOf", link(places.catalogue))
+    graph.state(
+        data,
+        {f"{SD}defaultGraph": link(f"{data}-union"), "dcterms:isPartOf": link(places.catalogue)},
+    )
     graph.type(f"{data}-union", f"{SD}Graph", f"{VOID}Dataset")
     union = (
         "The union of all public graphs of this hub: one per model, one per version, and the "

@@ -9,17 +9,13 @@ from __future__ import annotations
 import secrets
 import shutil
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyoxigraph
 import structlog
 
+from metadata.rdf.parsing import Quads
 from metadata.sparql.copy_locks import remove_unheld
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from metadata.rdf.parsing import Quads
 
 log = structlog.get_logger(__name__)
 

@@ -8,14 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 import structlog
 
+from metadata.sparql.replication import Follower
 from registry.core import leases
-
-if TYPE_CHECKING:
-    from metadata.sparql.replication import Follower
 
 log = structlog.get_logger(__name__)
 

@@ -9,20 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from hub.protocol import filters, sorts
+from hub.protocol.accuracy import Limit
+from hub.protocol.sorts import Sort
 from metadata.graphs.datasets import PERSONAL_DATA
 from metadata.rdf import quads
 from metadata.rdf.iris import Places
 from metadata.rdf.terms import PREFIXES
 from registry.cards import licences
+from registry.catalogue.query import Query
 from registry.models.files import sufficient
-
-if TYPE_CHECKING:
-    from hub.protocol.accuracy import Limit
-    from hub.protocol.sorts import Sort
-    from registry.catalogue.query import Query
 
 _USED = re.compile(r"\b([a-z0-9]+):[A-Za-z]")
 _EVIDENCE = {
@@ -34,13 +31,12 @@ _NOTHING = "FILTER(false)"
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A query, its pattern in one line, and what it cannot say of the list, in sentences.
+    """A query, and what it cannot say of the list, in sentences.
 
     ``is_same`` tells whether it gives the very models of the list, in its order.
     """
 
     query: str
-    preview: str
     notes: tuple[str, ...]
 
     @property
@@ -90,8 +86,7 @@ def of(
         order = "?accuracy1 ?created" if query.accuracy[0].is_maximum else order
     body = "\n".join(f"  {line}" for line in lines)
     text = f"SELECT ?model ?name{column and f' {column}'} WHERE {{\n{body}\n}}\nORDER BY {order}\n"
-    preview = " ".join(" ".join(conditions or lines[1:]).split())
-    return Listing(f"{prologue(text, home)}{text}", preview, tuple(notes))
+    return Listing(f"{prologue(text, home)}{text}", tuple(notes))
 
 
 def prologue(text: str, home: str) -> str:

@@ -13,7 +13,8 @@ import os
 import signal
 import time
 from dataclasses import asdict, dataclass
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from typing import IO, Any, NoReturn
 
 import structlog
 from django.conf import settings
@@ -21,14 +22,10 @@ from django.conf import settings
 from hub.protocol import problems
 from metadata.sparql import tasks
 from metadata.sparql.error_messages import syntax_problem
+from metadata.sparql.tasks import IsGone, Task
 from registry.core import child_processes
 from registry.core.child_processes import DATA, DONE, FAILED, Child, LostError
 from runners.engine.reports import IsolationLevel
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from metadata.sparql.tasks import IsGone, Task
 
 log = structlog.get_logger(__name__)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 import pyoxigraph
@@ -19,9 +19,7 @@ from django.conf import settings
 from hub.protocol import problems
 from metadata.rdf.parsing import Quads, RefusedGraphError
 from metadata.sparql import tasks
-
-if TYPE_CHECKING:
-    from metadata.sparql.tasks import IsGone, Task
+from metadata.sparql.tasks import IsGone, Task
 
 _STORE_SECONDS = 30.0
 _CHUNK = 1 << 16

@@ -11,22 +11,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import structlog
 from django.conf import settings
 
 from metadata.models import NamedGraph, Revision, StoreState
 from metadata.rdf import parsing
+from metadata.rdf.parsing import Quads
+from metadata.sparql.embedded import EmbeddedStore
+from metadata.sparql.remote import RemoteStore
 from registry.core.shared_files import replace_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from metadata.rdf.parsing import Quads
-    from metadata.sparql.embedded import EmbeddedStore
-    from metadata.sparql.remote import RemoteStore
-
 
 log = structlog.get_logger(__name__)
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import structlog
 from django.conf import settings
@@ -24,11 +24,9 @@ from redis.exceptions import RedisError
 from hub.protocol import problems
 from metadata.models import NamedGraph, Revision
 from metadata.sparql import guard, limits, protocol, stores
+from metadata.sparql.replication import State
 from metadata.sparql.tasks import SnapshotGoneError, Task
 from registry.models import Delivery
-
-if TYPE_CHECKING:
-    from metadata.sparql.replication import State
 
 log = structlog.get_logger(__name__)
 

@@ -8,10 +8,10 @@ Hydra vocabulary for pages, VoID.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from hub.protocol.ports import Port
 from metadata.models import GraphReference, NamedGraph
@@ -21,9 +21,6 @@ from metadata.rdf.iris import Places, graph_of
 from metadata.rdf.quads import link, string, typed
 from metadata.rdf.terms import DCAT, DCTERMS, PREFIXES
 from metadata.store import dump, texts
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
 
 PAGE = 50
 HYDRA = "http://www.w3.org/ns/hydra/core#"
@@ -87,8 +84,9 @@ def description() -> str:
     models = [row.iri.removesuffix(graph_of("")) for row in _models()[:_EXAMPLES]]
     graph = Graph(document, places)
     graph.type(document, f"{VOID}DatasetDescription")
-    graph.add(document, "foaf:primaryTopic", link(whole))
-    graph.describe(
+    graph.describe_part(
+        document,
+        "foaf:primaryTopic",
         whole,
         f"{VOID}Dataset",
         {
@@ -106,9 +104,14 @@ def description() -> str:
     )
     latest = dump.servable()
     if latest is not None:
-        graph.add(whole, f"{VOID}dataDump", link(f"{home}/{dump.FILENAME}"))
-        graph.add(whole, f"{VOID}triples", quads.whole(latest.quads))
-        graph.add(whole, "dcterms:modified", typed(latest.made_at, "dateTime"))
+        graph.state(
+            whole,
+            {
+                f"{VOID}dataDump": link(f"{home}/{dump.FILENAME}"),
+                f"{VOID}triples": quads.whole(latest.quads),
+                "dcterms:modified": typed(latest.made_at, "dateTime"),
+            },
+        )
     return graph.text()
 
 
@@ -139,8 +142,10 @@ def _describe_page(graph: Graph, here: str, first: str, following: str) -> None:
     view = f"{here}#page"
     graph.add(places.catalogue, f"{HYDRA}view", link(view))
     graph.type(view, f"{HYDRA}PartialCollectionView")
-    graph.add(view, f"{HYDRA}first", link(first))
-    graph.add(view, f"{HYDRA}next", link(following and places.home + following))
+    graph.state(
+        view,
+        {f"{HYDRA}first": link(first), f"{HYDRA}next": link(following and places.home + following)},
+    )
 
 
 def _describe_dump(graph: Graph) -> None:
@@ -150,8 +155,9 @@ def _describe_dump(graph: Graph) -> None:
         return
     address = f"{graph.places.home}/{dump.FILENAME}"
     file = f"{address}#distribution"
-    graph.add(graph.places.catalogue, "dcat:distribution", link(file))
-    graph.describe(
+    graph.describe_part(
+        graph.places.catalogue,
+        "dcat:distribution",
         file,
         "dcat:Distribution",
         {
@@ -170,8 +176,9 @@ def _as_dataset(places: Places, model: str, nquads: str) -> str:
     """A model's graph, and what makes it a data set for harvesters of DCAT-AP."""
     name = graph_of(model)
     graph = Graph(name, places)
-    graph.add(places.catalogue, "dcat:dataset", link(model))
-    graph.describe(model, "dcat:Dataset", {"dcat:landingPage": link(model)})
+    graph.describe_part(
+        places.catalogue, "dcat:dataset", model, "dcat:Dataset", {"dcat:landingPage": link(model)}
+    )
     newest = _object(nquads, f"{DCAT}hasCurrentVersion")
     lines = texts.of(graph_of(newest)).splitlines() if newest else []
     licence = f"<{newest}> <{DCTERMS}license> "

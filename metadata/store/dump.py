@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from django.conf import settings
 from django.db.models import Max, Q
@@ -24,9 +24,6 @@ from metadata.store import texts
 from registry.core.shared_files import replace_text
 from registry.models import Dataset, Delivery, Version
 from registry.storage.files import store
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FILENAME = "catalog.nq.gz"
 MEDIA_TYPE = "application/n-quads"

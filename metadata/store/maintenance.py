@@ -9,24 +9,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import structlog
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from metadata.graphs import projection, references, selectors
+from metadata.graphs.references import Entity
 from metadata.models import GraphReference, NamedGraph
 from metadata.rdf import parsing
 from metadata.rdf.iris import Places, graph_of
 from metadata.store import services
 from metadata.store.sources import GraphSource, graph_sources
+from registry.cards import mentions
 from registry.models import Dataset, Event, RegisteredModel, Version
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from metadata.graphs.references import Entity
 
 log = structlog.get_logger(__name__)
 
@@ -155,8 +152,10 @@ def context_of(*texts: str) -> str:
 def rebuild(tell: Callable[[], None] = lambda: None) -> int:
     """Make every graph again, and empty those that should not be; returns how many had changed.
 
+    What cards name by a former address of the hub is noted under the present one first.
     ``tell`` is called after each of the `sources`.
     """
+    mentions.follow_address()
     changed = int(refresh_catalogue())
     for source in graph_sources:
         for pk in source.rows().order_by("pk").values_list("pk", flat=True):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyoxigraph
 from django.conf import settings
@@ -17,13 +16,11 @@ from metadata.graphs import benchmarks, jobs, projection, selectors
 from metadata.rdf.iris import Places, graph_of
 from metadata.rdf.terms import PREFIXES
 from metadata.store import maintenance, texts
+from registry.core.permissions import Actor
 from registry.models import Dataset, RegisteredModel, Version
 from runners.benchmarks import selectors as benchmark_selectors
 from runners.benchmarks import timelines
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-    from runners.models import Job
+from runners.models import Job
 
 
 @dataclass(frozen=True, slots=True)

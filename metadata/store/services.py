@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.utils import timezone
 
 from metadata.models import NamedGraph, Revision
 from metadata.rdf import parsing
-
-if TYPE_CHECKING:
-    from registry.models import Version
+from registry.models import Version
 
 
 @transaction.atomic

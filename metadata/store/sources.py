@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from django.db.models import QuerySet
 
 from hub.protocol.ports import Port
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ reported in the card's own terms: the field and its line.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -20,12 +20,10 @@ from metadata.store import maintenance
 from metadata.validation import messages
 from registry.cards import cards
 from registry.cards.findings import dotted
+from registry.core import outbox
 from registry.models import Check, Version
 from registry.versions.services import checks
 from runners.engine.reports import FileCheck, Finding
-
-if TYPE_CHECKING:
-    from registry.core import outbox
 
 log = structlog.get_logger(__name__)
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 from hub.protocol import phrases
 from metadata.rdf import quads
 from metadata.rdf.terms import PREFIXES
-
-if TYPE_CHECKING:
-    from metadata.shapes.validator import Finding
+from metadata.shapes.validator import Finding
 
 _LONGEST = 80
 _KINDS = {

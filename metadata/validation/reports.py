@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import structlog
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from metadata.graphs import projection, selectors
@@ -17,12 +18,9 @@ from metadata.rdf import vocabulary
 from metadata.shapes import validator
 from metadata.store import maintenance, services
 from metadata.validation import messages
+from registry.core import outbox
+from registry.core.prepared_queries import Prepared
 from registry.models import Version
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from registry.core import outbox
 
 log = structlog.get_logger(__name__)
 
@@ -114,7 +112,12 @@ def of_version(version: Version) -> ShapeReport | None:
     """The report of a version; None if there is none, or it is not public any more."""
     if not selectors.is_public(version):
         return None
-    return ShapeReport.objects.filter(version=version, profile=PROFILE).first()
+    return next(iter(_OF_VERSION.instances(version.pk)), None)
+
+
+_OF_VERSION = Prepared(
+    lambda version_id: ShapeReport.objects.filter(version=version_id, profile=PROFILE)[:1]
+)
 
 
 def summed(findings: list[validator.Finding], version: str) -> list[dict[str, Any]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter
 
 from hub.protocol import problems
@@ -11,18 +12,22 @@ from registry.api.inputs import Input
 from registry.api.operations import ModelView, command, listing, operation
 from registry.api.outputs import Column, Columns, Output
 from registry.models import AccessRequest, RegisteredModel
-from registry.versions import selectors
+from registry.versions import gate_terms, selectors
 from registry.versions.services import access
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
 
 
 class AccessInput(Input):
     """Message to the maintainers."""
 
     columns = Columns(
-        Column("message", max_length=access.LONGEST_MESSAGE, allow_blank=True, default="")
+        Column("message", max_length=access.LONGEST_MESSAGE, allow_blank=True, default=""),
+        Column(
+            "terms_sha256",
+            max_length=64,
+            allow_blank=True,
+            default="",
+            help_text="digest of the terms that you have read; 409 if they changed",
+        ),
     )
 
 
@@ -57,6 +62,12 @@ class OwnAccessOutput(Output[RegisteredModel]):
     columns = Columns(
         "gate",
         Column("may_download", kind=bool),
+        Column(
+            "terms",
+            kind=str,
+            help_text="text of the card for users who request access; may be empty",
+        ),
+        Column("terms_sha256", kind=str, help_text="digest of the terms in UTF-8"),
         Column("request", field=AccessRequestOutput, allow_null=True),
     )
 
@@ -65,8 +76,11 @@ class Access(ModelView):
     """Access to a model's files: the caller's, and everyone's for maintainers."""
 
     def own(self) -> dict[str, Any]:
+        terms = gate_terms.current(self.request.user, self.model)
         return {
             "gate": self.model.gate,
+            "terms": terms.text,
+            "terms_sha256": terms.sha256,
             "may_download": selectors.may_have_files(self.request.user, self.model),
             "request": selectors.own_access_request(self.request.user, self.model),
         }
@@ -77,9 +91,9 @@ class Access(ModelView):
         return self.own()
 
     @operation("access_ask", OwnAccessOutput, reads=AccessInput, body_optional=True)
-    def ask(self, message: str) -> dict[str, Any]:
-        """Request access to the files of a gated model."""
-        access.ask(self.request.user, model=self.model, message=message)
+    def ask(self, **words: str) -> dict[str, Any]:
+        """Request access to the files of a gated model; its terms are recorded with the request."""
+        access.ask(self.request.user, model=self.model, **words)
         return self.own()
 
     withdraw = command(

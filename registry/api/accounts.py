@@ -6,12 +6,13 @@ from typing import Any
 
 from rest_framework import serializers
 
-from registry.api.inputs import Input, Items
+from registry.api.inputs import Input
 from registry.api.operations import View, command, operation, rows
 from registry.api.outputs import Column, Columns, Output
 from registry.api.people import MembershipOutput, memberships
+from registry.api.token_shapes import IssuedTokenOutput, TokenOutput, names, scopes_column
 from registry.core.permissions import SCOPES, require_user
-from registry.models import AccessToken, User
+from registry.models import User
 from registry.people.services import tokens
 from registry.versions import selectors
 
@@ -31,40 +32,13 @@ class TokenInput(Input):
 
     columns = Columns(
         Column("name", max_length=100),
-        Column(
-            "scopes",
-            field=Items,
-            child=serializers.CharField(),
-            min_length=1,
-            max_length=len(SCOPES),
-        ),
+        scopes_column(),
         "namespace",
+        Column("namespaces", **names("namespace that the token is limited to; repeatable")),
+        Column("models", **names("model that the token is limited to; repeatable")),
         "expires_days",
         of=tokens.create,
     )
-
-
-class TokenOutput(Output[AccessToken]):
-    """A token, without its secret."""
-
-    columns = Columns(
-        "id",
-        "name",
-        "prefix",
-        "scopes",
-        Column("namespace", "namespace.slug"),
-        "created_at",
-        "expires_at",
-        "last_used_at",
-    )
-
-    scopes = serializers.ListField(child=serializers.CharField())
-
-
-class IssuedTokenOutput(TokenOutput):
-    """A new token; only this response contains its secret."""
-
-    token = serializers.CharField()
 
 
 class Account(View):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from django.conf import settings
 
-if TYPE_CHECKING:
-    from registry.models import Version
+from registry.models import Version
 
 
 def page_url(*parts: str) -> str:

@@ -5,19 +5,17 @@ from __future__ import annotations
 import base64
 import binascii
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
 
 from hub.protocol import problems
-from registry.core import usage
+from registry.api import throttles
+from registry.core import security_log, usage
+from registry.core.security_log import Kind
 from registry.models import AccessToken, User
 from registry.people.services.tokens import digest
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-
 
 USED_EVERY = timedelta(minutes=1)
 
@@ -30,10 +28,10 @@ class TokenAuthentication(BaseAuthentication):
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not secret:
             return None
-        return self.sign_in(secret)
+        return self.sign_in(secret, request)
 
-    def sign_in(self, secret: str) -> tuple[User, AccessToken]:
-        """The user of a token; raises NotAuthenticated."""
+    def sign_in(self, secret: str, request: Request) -> tuple[User, AccessToken]:
+        """The user of a token; raises NotAuthenticated, and logs the address then."""
         now = timezone.now()
         token = (
             AccessToken.objects.select_related("user", "namespace")
@@ -41,11 +39,14 @@ class TokenAuthentication(BaseAuthentication):
             .first()
         )
         if token is None:
+            throttles.report_refusal(Kind.TOKEN_REFUSED, throttles.address_of(request))
             raise problems.NotAuthenticated(
                 "Unknown, revoked or expired token. Create a new one under Account, Tokens, and "
                 "run `hub login`."
             )
         if token.last_used_at is None or now - token.last_used_at > USED_EVERY:
+            if token.last_used_at is None and not usage.notes.has_use(usage.TOKEN, token.pk):
+                security_log.report(Kind.TOKEN_FIRST_USED, actor=token.user, token=token)
             usage.notes.add_use(usage.TOKEN, token.pk, now)
         user = token.user
         user.access_token = token
@@ -61,7 +62,7 @@ class BasicTokenAuthentication(TokenAuthentication):
     def authenticate(self, request: Request) -> tuple[User, AccessToken] | None:
         """The user of the token; raises NotAuthenticated for a token that is wrong or over."""
         secret = password(request)
-        return None if secret is None else self.sign_in(secret)
+        return None if secret is None else self.sign_in(secret, request)
 
     def authenticate_header(self, request: Request) -> str:
         return 'Basic realm="hub"'

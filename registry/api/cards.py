@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.protocol import problems
@@ -19,9 +20,6 @@ from registry.cards import cards, edits, imports, licences, merges
 from registry.cards.findings import Finding
 from registry.core.permissions import require
 from registry.versions.services import files
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
 
 
 class CardFindingOutput(Output[Finding]):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
+from django.db.models import QuerySet
+from django.http import HttpResponseBase
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
+from rest_framework.request import Request
 
 from hub.protocol import splits
 from hub.protocol.inputs import POLARITIES
@@ -26,11 +29,6 @@ from registry.api.outputs import Column, Columns, Digest, Output, answers_of
 from registry.datasets import preflight, selectors, services
 from registry.models import DatasetFile, DatasetVersion
 from registry.storage.bundles import Preflight
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.http import HttpResponseBase
-    from rest_framework.request import Request
 
 
 class SplitInputOutput(Output[splits.SplitInput]):

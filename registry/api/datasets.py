@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from registry.api import pagination
 from registry.api.addresses import api_url
@@ -20,10 +22,6 @@ from registry.cards.data_categories import CATEGORIES, LEGAL_BASES
 from registry.datasets import selectors, services
 from registry.models import Dataset, Version
 from registry.people import selectors as people_selectors
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-    from rest_framework.response import Response
 
 
 class DatasetOutput(Output[Dataset]):

@@ -7,14 +7,16 @@ file server, since no byte passes through Python (RFC 9110 sections 13 and 14).
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from django.contrib.auth.models import AnonymousUser
+from django.core.cache import caches
 from django.http import (
     FileResponse,
     HttpRequest,
@@ -25,14 +27,16 @@ from django.http import (
 )
 
 from hub.protocol import problems
+from registry.api import throttles
+from registry.core import security_log, usage
+from registry.models import Blob, User
 from registry.storage.byte_store import size_of
 from registry.storage.files import store
 
-if TYPE_CHECKING:
-    from registry.models import Blob
-
 # Only where the server cannot hand the file to the kernel.
 BLOCK_BYTES = 2**20
+# How long requests of the same client for one protected file are one entry of the security log.
+REPORTED_SECONDS = 60
 _RANGE = re.compile(r"bytes=([0-9]{0,100})-([0-9]{0,100})")
 
 
@@ -150,9 +154,48 @@ def open_part(
     return Slice(file, part.length)
 
 
-def begins_download(request: HttpRequest, response: HttpResponseBase) -> bool:
-    """Whether a response begins a download, see ``DownloadRequest``."""
-    return DownloadRequest.of(request).begins_download(response.status_code)
+def count(
+    request: HttpRequest,
+    response: HttpResponseBase,
+    version_id: int,
+    path: str,
+    *,
+    protected: int | None,
+) -> None:
+    """Count the download of a file; log that of a ``protected`` model, which is its key."""
+    is_start = DownloadRequest.of(request).begins_download(response.status_code)
+    if is_start and path.endswith(".onnx"):
+        usage.notes.add_download(version_id)
+    if protected is not None:
+        report(request, response, ("version", version_id), protected, {"path": path})
+
+
+def report(
+    request: HttpRequest,
+    response: HttpResponseBase,
+    subject: tuple[str, object],
+    model_id: int | None,
+    data: Mapping[str, str],
+    *,
+    actor: User | AnonymousUser | None = None,
+) -> None:
+    """Log that bytes of a protected file leave the hub, before they do; ``actor`` or the user.
+
+    Clients ask for parts of a large file, in any order: what the same actor, token and address ask
+    of one file within a minute is one entry.
+    """
+    if request.method != "GET" or response.status_code >= HTTPStatus.BAD_REQUEST:
+        return
+    if response.status_code == HTTPStatus.NOT_MODIFIED:
+        return
+    who = actor or request.user
+    token = getattr(who, "access_token", None)
+    parts = (who.pk, token and token.pk, throttles.client_address(request), *subject, *data.items())
+    key = hashlib.sha256(repr(parts).encode()).hexdigest()
+    if caches["process"].add(f"download:{key}", 1, REPORTED_SECONDS):
+        security_log.report(
+            security_log.Kind.DOWNLOAD, actor=who, subject=subject, model_id=model_id, data=data
+        )
 
 
 def send(

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.protocol import problems
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-
 
 # What others change by reading; a tag that followed it would refuse an edit for no reason.
 UNTAGGED = ("downloads",)

@@ -10,22 +10,27 @@ from registry.api.outputs import Column, Columns, Output, Shape
 from registry.models import Event
 from registry.people import audit_log
 
+# What events and entries of the security log alike can be asked for.
+CONDITIONS = (
+    Column("actor", max_length=150, help_text="only what this user did"),
+    Column(
+        "subject",
+        max_length=61,
+        help_text="only events of this kind of subject, or of one subject: user or user/12",
+    ),
+    Column("model", max_length=200, help_text="only events of this model, such as zoo/digits"),
+    Column("request_id", max_length=64, help_text="only what this request did"),
+    Column("since", kind=datetime, help_text="only events at or after this time"),
+    Column("until", kind=datetime, help_text="only events before this time"),
+)
+
 
 class EventsQuery(Shape[Any]):
     """Conditions that an event meets."""
 
     columns = Columns(
-        Column("actor", max_length=150, help_text="only what this user did"),
         Column("verb", max_length=40, help_text="only this verb, such as version.published"),
-        Column(
-            "subject",
-            max_length=61,
-            help_text="only events of this kind of subject, or of one subject: user or user/12",
-        ),
-        Column("model", max_length=200, help_text="only events of this model, such as zoo/digits"),
-        Column("request_id", max_length=64, help_text="only what this request did"),
-        Column("since", kind=datetime, help_text="only events at or after this time"),
-        Column("until", kind=datetime, help_text="only events before this time"),
+        *CONDITIONS,
         required=False,
     )
 

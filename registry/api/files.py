@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from django.http import HttpResponse, HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.protocol import problems
@@ -18,12 +19,8 @@ from registry.api.inputs import FilesParser
 from registry.api.operations import Stored, VersionView, command, operation
 from registry.cards import cards
 from registry.catalogue import summaries
-from registry.core import usage
 from registry.versions import blob_selectors, selectors
 from registry.versions.services import files as file_services
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
 
 
 def _decoded(text: str, pointer: str) -> bytes:
@@ -79,15 +76,15 @@ class Files(VersionView):
         if public is None:
             version = self.version
             selectors.require_files(request.user, version.model)
-            public = selectors.file(version, path).blob, version.model_id
-            model = version.model
-            is_public = model.is_public and not (version.is_draft or model.is_gated)
+            public = selectors.file(version, path).blob, version.pk
+            is_protected = version.is_draft or version.model.is_protected
         else:
-            is_public = True
-        blob, model_id = public
-        answer = downloads.send(request._request, blob, path, immutable=is_public)  # noqa: SLF001
-        if path.endswith(".onnx") and downloads.begins_download(request._request, answer):  # noqa: SLF001
-            usage.notes.add_download(model_id)
+            is_protected = False
+        blob, version_id = public
+        plain = request._request  # noqa: SLF001 - DRF's own
+        answer = downloads.send(plain, blob, path, immutable=not is_protected)
+        protected = self.version.model_id if is_protected else None
+        downloads.count(plain, answer, version_id, path, protected=protected)
         return answer
 
     @operation("files_put", shapes.FileOutput, reads=shapes.FileInput, status=201)
@@ -111,7 +108,11 @@ class Files(VersionView):
     def read_blob(self, request: Request, sha256: str) -> HttpResponseBase:
         """Download the file. Supports ranges and conditional requests."""
         blob = blob_selectors.readable(request.user, sha256)
-        return downloads.send(request._request, blob, sha256, immutable=False)  # noqa: SLF001
+        plain = request._request  # noqa: SLF001 - DRF's own
+        answer = downloads.send(plain, blob, sha256, immutable=False)
+        if not blob_selectors.is_open(sha256):
+            downloads.report(plain, answer, ("blob", ""), None, {"sha256": sha256})
+        return answer
 
 
 class Card(VersionView):

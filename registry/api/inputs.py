@@ -6,19 +6,17 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import Any, NoReturn, cast
 from uuid import UUID
 
 from django.conf import settings
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import parsers, serializers
+from rest_framework.request import Request
 
 from hub.protocol import problems
 from registry.api.outputs import Column, Shape, input_field
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
 
 MOST_VALUES = 5_000
 MOST_DEPTH = 64

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from hub.protocol.intervals import Interval
 from registry.api.outputs import Column
-
-if TYPE_CHECKING:
-    from hub.protocol.intervals import Interval
 
 LEVEL = "level of the interval in per cent; null without an interval"
 METHOD = "how the interval was computed; null without an interval"

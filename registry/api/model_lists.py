@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers as fields
@@ -14,12 +14,10 @@ from registry.api import intervals, serializers
 from registry.api.addresses import api_url
 from registry.api.outputs import Column, Columns, Output
 from registry.catalogue import accuracies, fits, predictions, searchable, speeds
+from registry.catalogue.query import Query
+from registry.catalogue.summaries import Summary
 from registry.models import DocumentSpeed, PredictedSpeed
 from registry.versions import evidence
-
-if TYPE_CHECKING:
-    from registry.catalogue.query import Query
-    from registry.catalogue.summaries import Summary
 
 PREDICTED = "predicted"
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers as fields
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from hub.protocol import filters
 from registry.api import etags, model_lists, pagination, queries, questions
@@ -18,15 +20,10 @@ from registry.api.parameters import PAGED, asks
 from registry.catalogue import accuracies, search, speeds, summaries, wording
 from registry.catalogue import facets as facet_counts
 from registry.catalogue.query import Query
+from registry.core.permissions import Actor
+from registry.models import RegisteredModel
 from registry.people import selectors as people_selectors
 from registry.versions.services import deprecations, registered_models
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-    from rest_framework.response import Response
-
-    from registry.core.permissions import Actor
-    from registry.models import RegisteredModel
 
 MEASURED = ("min", "max")
 LISTS = (*filters.CHOICES, *MEASURED, "facets")

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from django.http import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
@@ -22,11 +24,7 @@ from registry.api.inputs import parse
 from registry.api.parameters import PAGED, asks
 from registry.versions import selectors
 
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-    from rest_framework.serializers import Serializer
-
-    _Shape = type[Serializer[Any]]
+_Shape = type[Serializer[Any]]
 
 _Handler = TypeVar("_Handler", bound="Callable[..., Any]")
 _T = TypeVar("_T")

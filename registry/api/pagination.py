@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
 from rest_framework import serializers
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.protocol import problems
 from registry.api.outputs import answers_of
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
 
 LONGEST = 100
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from django.http import HttpRequest
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
 
 from hub.protocol import problems
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
-    from rest_framework import serializers
-    from rest_framework.request import Request
 
 _View = TypeVar("_View", bound="Callable[..., Any]")
 _NAMES = "accepted_parameters"

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from registry.api.inputs import Input
 from registry.api.operations import View, command, detail, operation, resource, rows
 from registry.api.outputs import Column, Columns, Output, answers_of
+from registry.api.token_shapes import IssuedTokenOutput, TokenOutput, names, scopes_column
 from registry.core import account_uses
 from registry.core.account_uses import Dependent
-from registry.core.permissions import require_admin, require_user
+from registry.core.permissions import Actor, require_admin, require_user
 from registry.models import Membership, Namespace, User
 from registry.people import selectors as people_selectors
-from registry.people.services import namespaces, users
+from registry.people.services import namespaces, service_accounts, users
 from registry.storage.services import quotas
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-
-    from registry.core.permissions import Actor
+from registry.versions import selectors
 
 
 class MembershipOutput(Output[Membership]):
@@ -86,6 +84,45 @@ class MemberOutput(Output[Membership]):
     """A member of a namespace."""
 
     columns = Columns(Column("username", "user.username"), "role")
+
+
+class ServiceAccountInput(Input):
+    """A new service account."""
+
+    columns = Columns(
+        Column("name", max_length=service_accounts.LONGEST_NAME),
+        "role",
+        of=service_accounts.create,
+    )
+
+
+class ServiceAccountChange(Input):
+    """The role of a service account."""
+
+    columns = Columns("role", of=service_accounts.edit)
+
+
+class ServiceAccountOutput(Output[User]):
+    """A service account of an organisation."""
+
+    columns = Columns(
+        "username",
+        Column("namespace", "service_of.slug"),
+        Column("role", kind=str, allow_null=True),
+        Column("created_at", "date_joined"),
+    )
+
+
+class ServiceTokenInput(Input):
+    """A new token of a service account."""
+
+    columns = Columns(
+        Column("name", max_length=100),
+        scopes_column(),
+        Column("models", **names("model that the token is limited to; repeatable")),
+        "expires_days",
+        of=service_accounts.create_token,
+    )
 
 
 class UserInput(Input):
@@ -209,6 +246,70 @@ class Namespaces(View):
         "Remove a member; for owners. The last owner cannot be removed.",
         targets=("namespace", "user"),
     )
+
+
+class ServiceAccounts(View):
+    """The service accounts of an organisation and their tokens; its owners manage them."""
+
+    targets = ("account",)
+    namespace = resource(people_selectors.own_namespace, "slug")
+    account = resource(people_selectors.service_account, "namespace", "username")
+
+    @extend_schema(operation_id="service_accounts_list", responses=ServiceAccountOutput(many=True))
+    def index(self, request: Request, **address: Any) -> Response:
+        """List service accounts by name; for members."""
+        rows = people_selectors.service_accounts(request.user, self.namespace)
+        return Response(answers_of(ServiceAccountOutput, rows))
+
+    @operation(
+        "service_accounts_create",
+        ServiceAccountOutput,
+        targets=("namespace",),
+        reads=ServiceAccountInput,
+        status=201,
+    )
+    def create(self, **fields: str) -> User:
+        """Create a service account; for owners. It has no password: create tokens for it."""
+        row = service_accounts.create(self.request.user, namespace=self.namespace, **fields)
+        return self._read(row)
+
+    @operation("service_accounts_edit", ServiceAccountOutput, reads=ServiceAccountChange)
+    def edit(self, role: str) -> User:
+        """Change the role of a service account; for owners."""
+        service_accounts.edit(self.request.user, account=self.account, role=role)
+        return self._read(self.account)
+
+    close = command(
+        "service_accounts_close",
+        service_accounts.close,
+        "Close a service account permanently and revoke its tokens; for owners.",
+    )
+    tokens = rows(
+        "service_tokens_list",
+        selectors.service_tokens,
+        "List the tokens of a service account, without their secrets; for owners.",
+        TokenOutput,
+        by="id",
+    )
+
+    @operation("service_tokens_create", IssuedTokenOutput, reads=ServiceTokenInput, status=201)
+    def create_token(self, **fields: Any) -> Any:
+        """Create a token of a service account; only this response contains its secret."""
+        row: Any
+        row, row.token = service_accounts.create_token(
+            self.request.user, account=self.account, **fields
+        )
+        return row
+
+    revoke_token = command(
+        "service_tokens_revoke",
+        service_accounts.revoke_token,
+        "Revoke a token of a service account immediately; for owners.",
+        targets=("account", "token_id"),
+    )
+
+    def _read(self, row: User) -> User:
+        return people_selectors.service_account(self.request.user, self.namespace, row.username)
 
 
 class Users(View):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from hub.protocol import refs
 from registry.api import etags, headers, queries, version_serializers
@@ -15,13 +17,8 @@ from registry.api.operations import ModelView, Stored, listing, operation, rows
 from registry.api.outputs import Column, Columns, Output, Shape
 from registry.api.parameters import asks
 from registry.models import Event, Ref
-from registry.versions import aliases, current, finders, selectors
+from registry.versions import aliases, current, finders, selectors, version_links
 from registry.versions.services import refs as ref_services
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-    from rest_framework.response import Response
-
 
 LONGEST_MESSAGE = 500
 
@@ -170,4 +167,6 @@ class Refs(ModelView):
         response = etags.respond(request, data, tag=tag)
         if warning := data["warning"]:
             response["Warning"] = headers.warning(warning)
+        if link := version_links.header(version):
+            response["Link"] = link
         return response

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from rest_framework import serializers
 
@@ -11,6 +12,7 @@ from registry.api.addresses import page_url
 from registry.api.inputs import Input, Items
 from registry.api.outputs import Column, Columns, Output, Shape
 from registry.cards import licences
+from registry.catalogue.summaries import Detail, Summary
 from registry.models import (
     Membership,
     Ref,
@@ -19,12 +21,6 @@ from registry.models import (
 )
 from registry.models.deprecations import LONGEST_MESSAGE
 from registry.versions.deprecations import Notice
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from registry.catalogue.summaries import Detail, Summary
-
 
 MACS = "multiply-accumulate operations of a run for usual sizes; null if they were not counted"
 MEMORY = "bytes of weights and activations for usual sizes; null if they were not counted"

@@ -4,6 +4,9 @@ Failures are counted for each account and address, for each address over all acc
 account over all addresses. The last one is what an attacker could use against the owner, so a
 browser that has signed in to the account before carries a device cookie and is counted by that
 alone (OWASP, "Slow Down Online Guessing Attacks with Device Cookies").
+
+Each sign-in and each refusal is an entry of the security log. A name without an account is left
+out, since people type passwords into the wrong field.
 """
 
 from __future__ import annotations
@@ -13,23 +16,19 @@ import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import structlog
 from django.conf import settings
 from django.contrib.auth.backends import ModelBackend
-from django.core.cache import caches
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 
 from hub.protocol import problems
+from registry.api import throttles, user_agents
 from registry.api.throttles import address_of
-from registry.core import rates
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
-
-    from registry.models import User
-
-log = structlog.get_logger(__name__)
+from registry.core import rates, security_log
+from registry.core.security_log import Kind
+from registry.models import User
 
 _DEVICE_SECONDS = 365 * 86_400
 _SALT = "registry.sign-in.device"
@@ -58,10 +57,20 @@ class CountingBackend(ModelBackend):
         """
         if request is None or username is None or password is None:
             return super().authenticate(request, username, password, **kwargs)
-        with _attempt(_limits(request, username), address=address_of(request)) as attempt:
+        with attempt(request, username) as tried:
             user = super().authenticate(request, username, password, **kwargs)
-            attempt.succeeded = user is not None
-            return user
+            tried.succeeded = user is not None
+        return user
+
+
+@contextmanager
+def attempt(request: HttpRequest, username: str) -> Iterator[Attempt]:
+    """Count and log a wrong secret of an account, as a password or a code; raises Throttled."""
+    with _attempt(_limits(request, username), address=address_of(request)) as tried:
+        yield tried
+    if not tried.succeeded:
+        of = User.objects.filter(username=username).first()
+        security_log.report(Kind.SIGN_IN_FAILED, actor=of)
 
 
 def confirm(request: HttpRequest, user: User, password: str) -> bool:
@@ -69,21 +78,30 @@ def confirm(request: HttpRequest, user: User, password: str) -> bool:
 
     Counted by session, so that no one else can use up these tries.
     """
-    who = f"session:{_digest(str(request.session.session_key))}"
-    with _attempt(_own_limits(who), address=address_of(request)) as attempt:
-        attempt.succeeded = user.check_password(password)
-        return attempt.succeeded
+    who = f"session:{digest(str(request.session.session_key))}"
+    with _attempt(_own_limits(who), address=address_of(request)) as tried:
+        tried.succeeded = user.check_password(password)
+        if not tried.succeeded:
+            security_log.report(Kind.PASSWORD_REFUSED, actor=user)
+        return tried.succeeded
 
 
-def remember(request: HttpRequest, response: HttpResponse, user: User) -> None:
-    """Set the device cookie of the account in the browser of a user who has just signed in."""
+def complete(request: HttpRequest, response: HttpResponse, user: User) -> None:
+    """Log that a user has signed in, and set the device cookie of the account in the browser.
+
+    The log has the ``new_device`` of a browser that has never signed in to the account.
+    """
+    device = _device(request, user.username)
+    agent = user_agents.describe(request.headers.get("User-Agent", ""))
+    data = {} if device else {"new_device": agent}
+    security_log.report(Kind.SIGN_IN, actor=user, data=data)
     name, salt = _cookie(user.username)
     response.set_signed_cookie(
         name,
-        _device(request, user.username) or secrets.token_hex(16),
+        device or secrets.token_hex(16),
         salt=salt,
         max_age=_DEVICE_SECONDS,
-        path=request.path,
+        path=reverse("login"),
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite="Lax",
@@ -93,7 +111,7 @@ def remember(request: HttpRequest, response: HttpResponse, user: User) -> None:
 def _limits(request: HttpRequest, username: str) -> list[rates.Limit]:
     if device := _device(request, username):
         return _own_limits(f"device:{device}")
-    account, address = _digest(username), _digest(address_of(request))
+    account, address = digest(username), digest(address_of(request))
     return [
         rates.Limit(
             f"sign-in:both:{account}:{address}", rates.Rate.parse(settings.HUB_LIMITS_SIGN_IN_RATE)
@@ -124,22 +142,20 @@ def _attempt(limits: Sequence[rates.Limit], *, address: str) -> Iterator[Attempt
     try:
         counters = rates.reserve(limits)
     except rates.RateExceededError as error:
-        # One line a minute for each address: who is refused may ask a hundred times a second.
-        if caches["process"].add(f"sign-in:logged:{address}", 1, 60):
-            log.warning("sign_in_refused", address=address, seconds=error.seconds)
+        throttles.report_refusal(Kind.SIGN_IN_REFUSED, address, seconds=error.seconds)
         minutes = -(-error.seconds // 60)
         raise problems.Throttled(
             f"Too many failed sign-ins. Try again in {minutes} "
             f"{'minute' if minutes == 1 else 'minutes'}.",
             retry_after=error.seconds,
         ) from None
-    attempt = Attempt()
+    tried = Attempt()
     try:
-        yield attempt
+        yield tried
     except Exception:  # the password was not looked at
         rates.release(counters)
         raise
-    if attempt.succeeded:
+    if tried.succeeded:
         rates.release(counters)
 
 
@@ -151,10 +167,10 @@ def _device(request: HttpRequest, username: str) -> str | None:
 
 def _cookie(username: str) -> tuple[str, str]:
     """The name and the salt of an account's device cookie: one browser may hold several."""
-    account = _digest(username)
+    account = digest(username)
     return f"device-{account[:16]}", f"{_SALT}.{account}"
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
     """A key of fixed length, which reveals nothing of the name to readers of the cache."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from ipaddress import AddressValueError, IPv6Address, IPv6Network
 from typing import TYPE_CHECKING, Any
 
+from django.core.cache import caches
 from rest_framework import throttling
 
-from registry.core import rates
+from registry.core import rates, security_log
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -70,6 +71,12 @@ def address_of(request: HttpRequest) -> str:
     """
     plain: Any = request
     return AnonThrottle().get_ident(plain) or "unknown"
+
+
+def report_refusal(kind: security_log.Kind, address: str, **details: int) -> None:
+    """Log that credentials are refused: once a minute for each address, which may ask often."""
+    if caches["process"].add(f"{kind}:{address}", 1, 60):
+        security_log.report(kind, data=details)
 
 
 def _subscriber(address: str) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 from django.conf import settings
 from django.utils.http import http_date
 from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.protocol import problems
@@ -19,12 +21,6 @@ from registry.api.outputs import Column, Columns, Digest, Output
 from registry.models import Upload
 from registry.storage.services import uploads
 from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from functools import cached_property
-
-    from rest_framework.request import Request
-
 
 TUS = "1.0.0"
 BODY = "application/offset+octet-stream"
@@ -166,7 +162,11 @@ class Uploads(TusView):
 
     @operation("uploads_create", status=201, parameters=[IDEMPOTENCY_KEY])
     def create(self) -> Response:
-        """Create an upload. Upload-Metadata can declare `sha256` and the file name."""
+        """Create an upload. Upload-Metadata can declare `sha256` and the file name.
+
+        With `Hub-Direct-Upload` in the response, the whole file may be sent to that address by one
+        PUT with the header `X-Amz-Content-SHA256`, then an empty PATCH at the end of the upload.
+        """
         values = metadata(self.request)
         upload = uploads.create(
             self.request.user,
@@ -176,4 +176,7 @@ class Uploads(TusView):
             key=idempotency_key(self.request),
         )
         location = api_url("uploads", str(upload.uuid))
-        return Response(status=201, headers=headers_of(upload) | {"Location": location})
+        headers = headers_of(upload) | {"Location": location}
+        if url := uploads.direct_url(upload):
+            headers["Hub-Direct-Upload"] = url
+        return Response(status=201, headers=headers)

@@ -13,6 +13,7 @@ from registry.api import (
     dataset_versions,
     datasets,
     deleted_models,
+    download_counts,
     events,
     files,
     models,
@@ -72,6 +73,7 @@ urlpatterns = [
         files.Files.as_view({"get": "read", "put": "store", "delete": "destroy"}),
     ),
     path("blobs/<sha256:sha256>", files.Files.as_view({"get": "read_blob"})),
+    path(f"{MODEL}/downloads", download_counts.DownloadCounts.as_view({"get": "index"})),
     path(f"{MODEL}/refs", refs.Refs.as_view({"get": "index"})),
     path(f"{MODEL}/alias-rules", alias_rules.AliasRules.as_view({"get": "index"})),
     path(
@@ -130,6 +132,22 @@ urlpatterns = [
     path(
         "namespaces/<str:slug>/members/<str:username>",
         people.Namespaces.as_view({"put": "set_member", "delete": "remove_member"}),
+    ),
+    path(
+        "namespaces/<str:slug>/service-accounts",
+        people.ServiceAccounts.as_view({"get": "index", "post": "create"}),
+    ),
+    path(
+        "namespaces/<str:slug>/service-accounts/<str:username>",
+        people.ServiceAccounts.as_view({"patch": "edit", "delete": "close"}),
+    ),
+    path(
+        "namespaces/<str:slug>/service-accounts/<str:username>/tokens",
+        people.ServiceAccounts.as_view({"get": "tokens", "post": "create_token"}),
+    ),
+    path(
+        "namespaces/<str:slug>/service-accounts/<str:username>/tokens/<number:token_id>",
+        people.ServiceAccounts.as_view({"delete": "revoke_token"}),
     ),
     path("events", events.Events.as_view({"get": "index"})),
     path("users", people.Users.as_view({"get": "index", "post": "create"})),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from registry.api import serializers
 from registry.api import version_serializers as shapes
@@ -17,11 +17,9 @@ from registry.api.operations import (
     operation,
     rows,
 )
+from registry.models import Version
 from registry.versions import dependents, selectors
 from registry.versions.services import deprecations, versions
-
-if TYPE_CHECKING:
-    from registry.models import Version
 
 
 def _transition(service: Callable[..., Version], reads: type[Input] = Input) -> Any:

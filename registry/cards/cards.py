@@ -10,16 +10,14 @@ import hashlib
 import re
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import inputs, phrases, problems
 from hub.protocol.cards import Card
+from hub.protocol.facts import Port
 from registry.cards import fields, source
 from registry.cards.findings import Finding, Notes, nearest
 from registry.core import parsing
-
-if TYPE_CHECKING:
-    from hub.protocol.facts import Port
 
 CARD_PATH = "README.md"
 LIMIT_BYTES = 1_000_000

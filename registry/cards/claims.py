@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from hub.protocol import stored
+from hub.protocol.cards import Card
 from hub.protocol.vocabularies import metric_name
 from registry.cards import metrics
-
-if TYPE_CHECKING:
-    from hub.protocol.cards import Card
 
 MOST = 200
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import stored
-from registry.cards.values import mapping, number, one_of, text
-
-if TYPE_CHECKING:
-    from hub.protocol.cards import Emissions
-    from registry.cards.findings import Notes
-    from registry.cards.values import Check
-
+from hub.protocol.cards import Emissions
+from registry.cards.findings import Notes
+from registry.cards.values import Check, mapping, number, one_of, text
 
 # How a figure was determined: stated without a method, computed from assumptions, or metered.
 KINDS = ("declared", "estimated", "measured")

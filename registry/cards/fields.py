@@ -7,17 +7,26 @@ Face hub-docs (modelcard.md, model-cards-co2, eval_results.yaml), docs/cards.md.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from hub.protocol import inputs, stored
+from hub.protocol import inputs, outputs, parts, stored
 from hub.protocol.derivations import RELATIONS
 from hub.protocol.vocabularies import TASKS, task_name
 from registry.cards import emissions, origins, results, values, vocabularies
 from registry.cards.findings import Notes, escaped
-from registry.cards.values import date, doi, licence, list_of, mapping, one_of, text, usual, word
-
-if TYPE_CHECKING:
-    from registry.cards.values import Check
+from registry.cards.values import (
+    Check,
+    date,
+    doi,
+    licence,
+    list_of,
+    mapping,
+    one_of,
+    text,
+    usual,
+    word,
+)
 
 _LOCAL_PATH = re.compile(
     r"(?:^|[\s\"'=(:,\[])(?:/(?:home|Users|root|tmp|mnt|media|private|workspace)/\S"
@@ -36,8 +45,9 @@ def _risk(notes: Notes, pointer: str, value: Any) -> None:
     )
 
 
-def _inputs(notes: Notes, pointer: str, value: Any) -> None:
-    inputs.parse(value, notes, pointer)
+def _parsed(parse: Callable[[Any, Notes, str], object]) -> Check:
+    """The check of a field that a parser of the protocol reads."""
+    return lambda notes, pointer, value: (parse(value, notes, pointer), None)[1]
 
 
 _texts = list_of(text, expected="text or a list of texts")
@@ -67,7 +77,9 @@ FIELDS: dict[str, Check] = {
     "tested_on": origins.datasets,
     "personal_data": origins.personal,
     "precision": list_of(_precision, expected="a type such as float32"),
-    "inputs": _inputs,
+    "inputs": _parsed(inputs.parse),
+    "outputs": _parsed(outputs.parse),
+    "parts": _parsed(parts.parse),
     "preprocessing": _texts,
     "postprocessing": _texts,
     "architecture": _texts,

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+
+from hub.protocol.cards import Card, CardDataset
 from registry.models import Dataset, Mention, Version
 from registry.models.mentions import NAME_CHARACTERS
-
-if TYPE_CHECKING:
-    from hub.protocol.cards import Card, CardDataset
 
 MOST = 400
 _DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)(10\.[0-9]{4,9}/\S+)", re.IGNORECASE)
 
 
 def name(written: str) -> str:
-    """A name as it should be kept: a DOI as its address, whatever way it was written."""
+    """A name as it should be kept: a DOI as its address, whatever way it was written.
+
+    A former address of this hub is the present one.
+    """
     text = written.strip()
+    for url in settings.HUB_FORMER_URLS:
+        if text.lower().startswith(f"{url}/".lower()):
+            return settings.HUB_PUBLIC_URL + text[len(url) :]
     doi = _DOI.fullmatch(text)
     return f"https://doi.org/{doi[1]}" if doi else text
 
@@ -73,6 +80,19 @@ def note(version: Version) -> None:
     Mention.objects.bulk_create(
         [Mention(version=version, kind=kind, name=name) for kind, name in names[:MOST]]
     )
+
+
+def follow_address() -> int:
+    """Note again what cards name by a former address of this hub; returns of how many versions."""
+    named = Q()
+    for url in settings.HUB_FORMER_URLS:
+        named |= Q(name__startswith=f"{url}/".lower())
+    versions = Mention.objects.filter(named).values_list("version", flat=True) if named else []
+    rows = Version.objects.filter(pk__in=versions)
+    for version in rows:
+        with transaction.atomic():
+            note(version)
+    return len(rows)
 
 
 def _keys(names: Iterable[str]) -> set[str]:

@@ -5,13 +5,10 @@ A share is given as a fraction from 0 to 1, whether a card has 66.6, 66.6 per ce
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from decimal import Decimal
+from typing import Final
 
 from hub.protocol.vocabularies import REPORTED_METRICS, Scale, metric_name
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
 
 UNITS: Final = ("fraction", "percent")
 

@@ -6,19 +6,16 @@ Suggestions contain only what the maintainer may see.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from django.db.models import Q
 from django.db.models.functions import Lower
 
 from hub.protocol.cards import Card
 from registry.cards import mentions, resolution
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
 from registry.models import Dataset, Mention, NameConfirmation, RegisteredModel, Version
 from registry.models.mentions import MentionKind
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 MOST = mentions.MOST
 _SUGGESTED = 5

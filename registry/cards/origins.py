@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol.cards import PERSONAL_DATA
 from registry.cards import values
+from registry.cards.findings import Notes
 from registry.cards.values import (
+    Check,
     date,
     doi,
     iri,
@@ -18,11 +20,6 @@ from registry.cards.values import (
     text,
     word,
 )
-
-if TYPE_CHECKING:
-    from registry.cards.findings import Notes
-    from registry.cards.values import Check
-
 
 _PERSONAL_PARTS: dict[str, Check] = {
     "categories": list_of(text, expected="a list of categories"),

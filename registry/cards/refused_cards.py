@@ -9,23 +9,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from hub.protocol import problems
 from registry.cards import cards
-from registry.core.permissions import can, require
+from registry.cards.cards import Checked
+from registry.core.permissions import Actor, can, require
 from registry.models import RefusedCard, RegisteredModel, Version
 from registry.storage.services import quotas
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from registry.cards.cards import Checked
-    from registry.core.permissions import Actor
 
 MOST_CARDS = 10
 
@@ -74,10 +69,10 @@ def count(actor: Actor, model: RegisteredModel) -> int:
 
 def one(actor: Actor, model: RegisteredModel, pk: int) -> RefusedCard:
     """A refused card by its number; raises NotFound, also for what others sent."""
-    row = of_model(actor, model).filter(pk=pk).first()
-    if row is None:
-        raise problems.NotFound(f"{model.ref} has no rejected card {pk} that you can see.")
-    return row
+    return problems.expect(
+        of_model(actor, model).filter(pk=pk).first(),
+        problems.NotFound(f"{model.ref} has no rejected card {pk} that you can see."),
+    )
 
 
 def text(of: RefusedCard) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 from urllib.parse import unquote
 
 from django.conf import settings
@@ -19,10 +20,6 @@ from django.db.models.functions import Lower
 from registry.cards import mentions
 from registry.models import Dataset, Mention, NameConfirmation, RegisteredModel, Version
 from registry.models.registered_models import listed_for_everybody
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
 
 _HUGGINGFACE = "https://huggingface.co"
 # An id of Hugging Face, whose cards name models and data sets so (hub-docs, repositories).

@@ -7,15 +7,13 @@ Source: hub-docs, eval_results.yaml.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hub.protocol import huggingface, problems, stored
 from registry.cards.imports import evaluations
 from registry.core import parsing
+from registry.models import File, Version
 from registry.storage.files import store
-
-if TYPE_CHECKING:
-    from registry.models import File, Version
 
 FIELD: Final = "eval_results"
 MOST_FILES, MOST_ROWS, LIMIT_BYTES = 20, 200, 100_000

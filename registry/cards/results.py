@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import stored
 from hub.protocol.cards import Card
 from registry.cards import metrics, values
-from registry.cards.values import anything, date, iri, list_of, mapping, one_of, text, word
-
-if TYPE_CHECKING:
-    from registry.cards.findings import Notes
-    from registry.cards.values import Check
-
+from registry.cards.findings import Notes
+from registry.cards.values import Check, anything, date, iri, list_of, mapping, one_of, text, word
 
 _unit = one_of((*metrics.UNITS, "%", "per cent"), what="unit")
 

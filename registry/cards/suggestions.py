@@ -10,15 +10,13 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from hub.protocol.facts import Facts
 from registry.cards import fields, licences, source, vocabularies
 from registry.cards.findings import Notes
 from registry.cards.imports.files import words
 from registry.core import parsing
-
-if TYPE_CHECKING:
-    from hub.protocol.facts import Facts
 
 _LICENCE_KEYS = ("model_license", "license", "licence")
 _LITERAL_CHARACTERS = 2000

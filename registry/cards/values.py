@@ -9,15 +9,14 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from hub.protocol import stored
 from hub.protocol.vocabularies import LICENCE_OF
 from registry.cards import vocabularies
 from registry.cards.findings import Notes, escaped
 
-if TYPE_CHECKING:
-    Check: TypeAlias = Callable[[Notes, str, Any], None]
+Check: TypeAlias = Callable[[Notes, str, Any], None]
 
 _DOI = re.compile(r"10\.[0-9]{4,9}(?:\.[0-9]+)*/[^\s\"<>]+")
 _DOI_AT = re.compile(r"(?:doi:|https?://(?:dx\.)?doi\.org/)(.*)", re.IGNORECASE | re.DOTALL)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
 from hub.protocol import accuracy, problems
+from hub.protocol.accuracy import Limit
 from registry.core import public_counts
+from registry.core.permissions import Actor
 from registry.models import (
     Dataset,
     DatasetVersion,
@@ -24,10 +26,6 @@ from registry.models import (
     Version,
 )
 from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from hub.protocol.accuracy import Limit
-    from registry.core.permissions import Actor
 
 # The column that `ranked` orders by.
 BEST = "best_value"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
@@ -13,6 +13,8 @@ from hub.protocol.sorts import Sort
 from hub.protocol.vocabularies import TASKS_OF, task_name
 from registry.cards import licences, resolution
 from registry.catalogue import accuracies, full_text, predictions, speeds, substrings, tags
+from registry.catalogue.query import Query
+from registry.core.permissions import Actor
 from registry.models import (
     DocumentFact,
     DocumentKeyword,
@@ -21,10 +23,6 @@ from registry.models import (
     SearchDocument,
 )
 from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from registry.catalogue.query import Query
-    from registry.core.permissions import Actor
 
 # The orders of lists, and those that the Hub protocol has beside them, with the largest first.
 ORDERS = sorts.SORTS | {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from django.db.models import Count, Sum
 
@@ -13,7 +14,7 @@ from hub.protocol import filters
 from hub.protocol.vocabularies import REFERENCE
 from registry.cards import cards, licences, resolution
 from registry.catalogue import accuracies, facets, searchable, speeds
-from registry.core import events, outbox
+from registry.core import events, outbox, spellings
 from registry.models import (
     Dataset,
     DocumentFacets,
@@ -25,9 +26,6 @@ from registry.models import (
     Version,
 )
 from registry.models.search import EVERYBODY
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 BODY_CHARACTERS = 20_000
 
@@ -247,4 +245,5 @@ def _body(model: RegisteredModel, version: Version | None, declared: _Declared) 
             " ".join(operator.title for operator in row.typed_facts.operators)
             for row in version.variants.all()
         ]
-    return "\n".join(part for part in parts if part)[:BODY_CHARACTERS]
+    text = "\n".join(part for part in parts if part)[:BODY_CHARACTERS]
+    return "\n".join((text, *spellings.of_text(text)))

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import Count, Max, Q, QuerySet, Sum
 
@@ -19,12 +19,10 @@ from hub.protocol import filters
 from registry.catalogue import conditions, full_text
 from registry.catalogue.query import Query
 from registry.core import public_counts
+from registry.core.permissions import Actor
 from registry.models import DocumentFact, DocumentKeyword, SearchDocument
 from registry.models.search import EVERYBODY
 from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 MATCHES = 2_500
 VALUES = 50

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import filters
+from hub.protocol.accuracy import Limit
 from hub.protocol.figures import Kind
-
-if TYPE_CHECKING:
-    from hub.protocol.accuracy import Limit
-    from hub.protocol.intervals import Interval
-    from registry.catalogue.query import Query
-    from registry.models import DocumentAccuracy, DocumentSpeed, PredictedSpeed
+from hub.protocol.intervals import Interval
+from registry.catalogue.query import Query
+from registry.models import DocumentAccuracy, DocumentSpeed, PredictedSpeed
 
 # Number -> its key in what lists show of the newest version.
 _COUNTS = {

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
-
 from django.db import connection
 from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
 
-from registry.core import public_counts, typos
+from registry.core import public_counts, spellings, typos
+from registry.core.permissions import Actor
 from registry.models import SearchDocument
 from registry.models.search import EVERYBODY
 from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 # A text that finds more is common: walking the most downloaded meets it soon.
 COMMON = 10_000
@@ -25,7 +20,7 @@ SHORT = 2
 
 def words(text: str) -> list[str]:
     """The words of a text in lower case."""
-    return re.findall(r"[^\W_]+", text.lower())
+    return spellings.WORD.findall(text.lower())
 
 
 def terms(text: str) -> list[str]:
@@ -88,10 +83,10 @@ def match(text: str, *, near: bool = False) -> RawSQL | None:
     if not asked_for or (near and not corrected):
         return None
     if connection.vendor == "postgresql":
-        expression = corrected or " & ".join(f"{term}:*" for term in asked_for)
+        expression = corrected or _expression(asked_for, " & ", " | ", "{}:*")
         sql = "registry_searchdocument.vector @@ to_tsquery('simple', %s)"
         return RawSQL(sql, [expression], BooleanField())  # noqa: S611 - the text is a parameter
-    expression = corrected or " ".join(f'"{term}"*' for term in asked_for)
+    expression = corrected or _expression(asked_for, " AND ", " OR ", '"{}"*')
     matches = "SELECT rowid FROM registry_search_fts WHERE registry_search_fts MATCH %s"
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT count(*) FROM ({matches} LIMIT {COMMON + 1})", [expression])  # noqa: S608
@@ -99,3 +94,9 @@ def match(text: str, *, near: bool = False) -> RawSQL | None:
     # The plus sign bars the index of ids: rows come in the order wanted, not sorted afterwards.
     sql = f"{'+' if common else ''}registry_searchdocument.model_id IN ({matches})"
     return RawSQL(sql, [expression], BooleanField())  # noqa: S611 - the text is a parameter
+
+
+def _expression(asked_for: list[str], both: str, either: str, beginning: str) -> str:
+    """What an index is asked for: words that begin with each term, or with its expansion."""
+    choices = (dict.fromkeys((term, spellings.expansion(term) or term)) for term in asked_for)
+    return both.join(f"({either.join(map(beginning.format, choice))})" for choice in choices)

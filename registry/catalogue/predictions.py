@@ -7,15 +7,14 @@ runners.benchmarks.predictions for how they are made.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from django.db.models import Exists, FilteredRelation, OuterRef, Q, QuerySet
 
+from registry.catalogue.speeds import Setup
+from registry.core.prepared_queries import Prepared
 from registry.models import DocumentSpeed, PredictedSpeed, SearchDocument
 from registry.models.search import EVERYBODY
-
-if TYPE_CHECKING:
-    from registry.catalogue.speeds import Setup
 
 # The column that `predicted` orders by.
 P50 = "expected__p50_ms"
@@ -62,6 +61,11 @@ def of_documents(pks: Iterable[int], setup: Setup) -> dict[int, PredictedSpeed]:
 
 def of_model(pk: int) -> list[PredictedSpeed]:
     """Predictions for one model, in the setups in which it was not measured."""
+    rows: list[PredictedSpeed] = _OF_MODEL.instances(pk)
+    return rows
+
+
+def _of_model(pk: int) -> QuerySet[PredictedSpeed]:
     measured = DocumentSpeed.objects.filter(
         document=OuterRef("document"),
         device=OuterRef("device"),
@@ -69,7 +73,10 @@ def of_model(pk: int) -> list[PredictedSpeed]:
         provider=OuterRef("provider"),
     )
     rows = PredictedSpeed.objects.filter(~Exists(measured), document=pk)
-    return list(rows.order_by("device", "runtime", "provider"))
+    return rows.order_by("device", "runtime", "provider")
+
+
+_OF_MODEL = Prepared(_of_model)
 
 
 def exist(setup: Setup) -> bool:

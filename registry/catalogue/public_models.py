@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from django.db.models import F, Window
 from django.db.models.functions import Mod, RowNumber
@@ -10,9 +10,6 @@ from django.db.models.functions import Mod, RowNumber
 from registry.core import public_counts
 from registry.models import SearchDocument
 from registry.models.search import EVERYBODY
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 # Models on a page, but for those that are newer than the last count, which are on the last. The
 # format allows 50,000; a page is read and written at once.

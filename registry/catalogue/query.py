@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from hub.protocol import filters, sorts
+from hub.protocol.accuracy import Limit
+from hub.protocol.filters import Filter
 from registry.catalogue import speeds
-
-if TYPE_CHECKING:
-    from hub.protocol.accuracy import Limit
-    from hub.protocol.filters import Filter
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache as cache_function
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
@@ -20,11 +20,9 @@ from registry.catalogue import accuracies, conditions, full_text, predictions, s
 from registry.catalogue.query import Query
 from registry.catalogue.summaries import COLUMNS, Summary
 from registry.core import cursors, public_counts
+from registry.core.permissions import Actor
 from registry.core.prepared_queries import Prepared
 from registry.models import DocumentSpeed, SearchDocument
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 COUNT_CAP = 1_000
 CANDIDATES = COUNT_CAP

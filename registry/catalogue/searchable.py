@@ -6,17 +6,14 @@ The graphs are made from the same rows, so that both give one answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from hub.protocol import filters
+from hub.protocol.cards import Card, CardDataset
+from hub.protocol.facts import Facts
 from registry.cards import licences, mentions, resolution
 from registry.catalogue import tags
+from registry.catalogue.query import Query
 from registry.models import DocumentFact, Variant, Version
-
-if TYPE_CHECKING:
-    from hub.protocol.cards import Card, CardDataset
-    from hub.protocol.facts import Facts
-    from registry.catalogue.query import Query
 
 Fact = tuple[str, str]
 Reader = Callable[["Version"], Iterable[Fact]]

@@ -8,16 +8,14 @@ that exists inside one comparability key alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from django.db.models import Count, FilteredRelation, Min, Q, QuerySet
 
 from registry.core import public_counts
+from registry.core.permissions import Actor
 from registry.models import DocumentSpeed, SearchDocument, Variant
 from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 # The column that `measured` orders by.
 P50 = "there__p50_ms"

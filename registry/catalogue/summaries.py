@@ -5,25 +5,20 @@ This is the question asked most, so its SQL is kept and no rows become objects o
 
 from __future__ import annotations
 
+from datetime import datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import AnonymousUser
+from django.db.models import QuerySet
 
 from registry.catalogue import documents
-from registry.core.permissions import role_in
+from registry.core.permissions import Actor, role_in
 from registry.core.prepared_queries import Prepared
-from registry.models import Blob, Deprecation, File, Membership, Namespace, RegisteredModel, Version
+from registry.models import Blob, Deprecation, File, Membership, RegisteredModel, Version
 from registry.models.registered_models import listed_for_everybody
 from registry.versions import deprecations, selectors
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from django.db.models import QuerySet
-
-    from registry.core.permissions import Actor
-    from registry.versions.deprecations import Notice
+from registry.versions.deprecations import Notice
 
 
 class Summary(NamedTuple):
@@ -65,7 +60,7 @@ def read(actor: Actor, title: str) -> Detail | None:
     if not rows:
         return None
     *columns, namespace_id, downloads = rows[0]
-    role = role_in(actor, Namespace(pk=namespace_id))
+    role = role_in(actor, RegisteredModel(pk=columns[0], namespace_id=namespace_id))
     refs = _RELEASED_REFS if role in (None, Membership.Role.READER) else _REFS
     summary = Summary(*columns)._replace(downloads=downloads or 0)
     deprecation = _deprecation(actor, summary) if summary.deprecated_at else None
@@ -88,12 +83,12 @@ def compose(actor: Actor, model: RegisteredModel) -> Detail:
 
 
 def public_file(namespace_slug: str, name: str, number: int, path: str) -> tuple[Blob, int] | None:
-    """The blob that everyone may read at an address, and its model's id; None for all else.
+    """The blob that everyone may read at an address, and its version's id; None for all else.
 
     The three questions that this one replaces cost more than sending a small file does.
     """
-    for sha256, size, model_id in _FILE.rows(namespace_slug, name, number, path):
-        return Blob(sha256=sha256, size=size), model_id
+    for sha256, size, version_id in _FILE.rows(namespace_slug, name, number, path):
+        return Blob(sha256=sha256, size=size), version_id
     return None
 
 
@@ -109,7 +104,7 @@ def _public_files(
         version__number=number,
         path=path,
     )
-    return rows.order_by().values_list("blob", "blob__size", "version__model")
+    return rows.order_by().values_list("blob", "blob__size", "version")
 
 
 def _document(actor: Actor, title: str) -> QuerySet[Any, tuple[Any, ...]]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from hub.protocol.cards import Card
+from hub.protocol.cards import Card
 
 GROUP = "tag"
 LONGEST = 96

@@ -12,14 +12,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hub.protocol import filters, problems
 from hub.protocol.accuracy import ERRORS, SHARES
 from registry.catalogue import accuracies, phrases
-
-if TYPE_CHECKING:
-    from registry.catalogue.phrases import Phrase
+from registry.catalogue.phrases import Phrase
 
 LONGEST: Final = 200
 _TOKEN = re.compile(r'"[^"]*"?|[<>≤≥]=?|[^\s"<>≤≥]+')

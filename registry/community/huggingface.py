@@ -7,13 +7,15 @@ its number as 24 hexadecimal digits.
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from django.utils.html import format_html
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.protocol import problems
@@ -22,12 +24,6 @@ from registry.community.discussions import selectors, services
 from registry.models import Comment, Discussion, RegisteredModel, User
 from registry.protocols.huggingface import addresses, errors, shapes, writing
 from registry.protocols.huggingface.views import HubView
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from rest_framework.request import Request
-
 
 NO_PULL_REQUESTS = (
     "This hub has no pull requests. To propose a change, commit to a branch: create_branch, then "

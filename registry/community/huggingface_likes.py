@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from registry.community import interest
@@ -11,9 +10,6 @@ from registry.core.permissions import require_user
 from registry.protocols.huggingface import addresses, errors, shapes, writing
 from registry.protocols.huggingface.urls import NO_PROFILES
 from registry.protocols.huggingface.views import HubView
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
 
 PAGE = 1_000
 

@@ -7,15 +7,13 @@ is recorded: what a person likes or watches is no change of the model.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
-from registry.core.permissions import require_user
+from registry.core.permissions import Actor, require_user
+from registry.core.prepared_queries import Prepared
 from registry.models import Like, RegisteredModel, Watch
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +27,19 @@ class Interest:
 
 def of_model(actor: Actor, model: RegisteredModel) -> Interest:
     """The interest in a model, itself seen by the actor."""
-    user = actor.pk if actor.is_authenticated else None
-    counts = Like.objects.filter(model=model).aggregate(
-        likes=Count("pk"), own=Count("pk", filter=Q(user=user))
-    )
-    watched = user is not None and Watch.objects.filter(model=model, user=user).exists()
-    return Interest(counts["likes"], bool(counts["own"]), watched)
+    user = actor.pk if actor.is_authenticated else 0
+    counts = _LIKES.rows(model.pk, user)
+    watched = bool(user) and Watch.objects.filter(model=model, user=user).exists()
+    return Interest(sum(n for n, _ in counts), any(own for _, own in counts), watched)
+
+
+def _likes(model_id: int, user_id: int) -> QuerySet[Like, Any]:
+    rows = Like.objects.filter(model=model_id).order_by().values("model")
+    counts = rows.annotate(n=Count("pk"), own=Count("pk", filter=Q(user=user_id)))
+    return counts.values_list("n", "own")
+
+
+_LIKES = Prepared(_likes)
 
 
 def like(actor: Actor, *, model: RegisteredModel) -> None:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hub.protocol.ports import Port
-
-if TYPE_CHECKING:
-    from registry.models import Namespace, User
+from registry.models import Namespace, User
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ from typing import Generic, Protocol, TypeVar
 HEADER = struct.Struct(">cI")
 READY, DATA, DONE, FAILED = b"R", b"D", b"E", b"X"
 
+# Seconds without a task after which a child gives its memory back.
+IDLE_SECONDS = 60.0
 _CHUNK = 1 << 16
 _LOOK_SECONDS = 0.2
 
@@ -154,11 +156,19 @@ _Process = TypeVar("_Process", bound=Reusable)
 
 
 class Pool(Generic[_Process]):
-    """Processes that wait; ``start`` makes one more and may raise."""
+    """Processes that wait; ``start`` makes one more and may raise.
 
-    def __init__(self, start: Callable[[], _Process], name: str) -> None:
+    One that has waited for ``idle_seconds`` is ended, and the next caller waits for a new one.
+    """
+
+    def __init__(
+        self, start: Callable[[], _Process], name: str, *, idle_seconds: float = IDLE_SECONDS
+    ) -> None:
         self._start = start
-        self._idle: list[_Process] = []
+        # Each with the time (monotonic seconds) since which it has waited, longest first.
+        self._idle: list[tuple[float, _Process]] = []
+        self._idle_seconds = idle_seconds
+        self._timer: threading.Timer | None = None
         self._lock = threading.Lock()
         # The kernel may end a process with the thread that started it: this one stays.
         self._starter = ThreadPoolExecutor(1, thread_name_prefix=name)
@@ -167,7 +177,7 @@ class Pool(Generic[_Process]):
         """One that waits, else a new one; raises what ``start`` raises."""
         with self._lock:
             while self._idle:
-                process = self._idle.pop()
+                _, process = self._idle.pop()
                 if process.is_alive():
                     return process
                 process.kill()
@@ -176,8 +186,7 @@ class Pool(Generic[_Process]):
     def give_back(self, process: _Process) -> None:
         """Keep one that is fit for the next task; kill another, and start its successor."""
         if process.is_fit:
-            with self._lock:
-                self._idle.append(process)
+            self._keep(process)
             return
         process.kill()
         with contextlib.suppress(RuntimeError):  # the pool is being closed
@@ -186,13 +195,36 @@ class Pool(Generic[_Process]):
     def close(self) -> None:
         """End every process that waits."""
         self._starter.shutdown()
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for process in idle:
-            process.kill()
+        self._end_idle(float("inf"))
 
     def _start_ahead(self) -> None:
         with contextlib.suppress(Exception):  # the next caller gets the error
-            process = self._start()
-            with self._lock:
-                self._idle.append(process)
+            self._keep(self._start())
+
+    def _keep(self, process: _Process) -> None:
+        with self._lock:
+            self._idle.append((time.monotonic(), process))
+            self._watch()
+
+    def _watch(self) -> None:
+        """Look again when the first of those that wait has waited long enough."""
+        if self._timer is None and self._idle:
+            left = self._idle[0][0] + self._idle_seconds - time.monotonic()
+            self._timer = threading.Timer(max(0.0, left), self._look)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _look(self) -> None:
+        self._end_idle(time.monotonic() - self._idle_seconds)
+
+    def _end_idle(self, until: float) -> None:
+        """End what has waited since ``until`` (monotonic seconds) or longer."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            idle = [process for since, process in self._idle if since <= until]
+            self._idle = [(since, process) for since, process in self._idle if since > until]
+            self._watch()
+        for process in idle:
+            process.kill()

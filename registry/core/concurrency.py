@@ -5,10 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from hub.protocol.problems import Problem
+from hub.protocol.problems import Problem
 
 
 class Places:

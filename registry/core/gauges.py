@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from prometheus_client.core import Metric
 
 from hub.protocol.ports import Port
-
-if TYPE_CHECKING:
-    from prometheus_client.core import Metric
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,14 +45,6 @@ def set_by(laws: Iterable[Law]) -> migrations.RunPython:
     )
 
 
-def lifted(laws: Iterable[Law]) -> migrations.RunPython:
-    """The operation that lifts laws; undone, it sets them."""
-    names = tuple(laws)
-    return migrations.RunPython(
-        lambda _, editor: _drop(editor, names), lambda _, editor: _create(editor, names)
-    )
-
-
 def _create(editor: Any, laws: tuple[Law, ...]) -> None:
     # No parameters, not even none of them: a condition may hold a percent sign.
     for name, table, event, condition, message in laws:

@@ -10,16 +10,13 @@ import os
 import threading
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from django.db import DatabaseError
 from django.utils import timezone
 
 from hub.protocol import problems
 from registry.models import MaintenanceMode
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 # How long a process acts on what it has read.
 KEPT_SECONDS = 1.0

@@ -10,16 +10,15 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import DatabaseError, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
-
-if TYPE_CHECKING:
-    from django.db.backends.base.base import BaseDatabaseWrapper
-    from django.db.migrations import Migration
 
 # Rows of a table on which statements are tried.
 SAMPLE_ROWS = 100_000
@@ -48,6 +47,7 @@ _LOCKS = (
     (re.compile(rf"(?:UPDATE|DELETE FROM|INSERT INTO) {_TABLE}"), Lock.ROWS),
     (re.compile(rf"(?:ALTER|DROP) TABLE {_TABLE}"), Lock.ACCESS),
 )
+_OF_TABLE = re.compile(rf"(?:CREATE|ALTER) TABLE {_TABLE}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,7 @@ def pending(connection: BaseDatabaseWrapper) -> Iterator[tuple[str, list[Effect]
             with connection.schema_editor(collect_sql=True, atomic=False) as editor:
                 state = migration.apply(state, editor, collect_sql=True)
             yield _name(migration), effects(connection, editor.collected_sql, samples)
+            samples.make(editor.collected_sql)
         transaction.set_rollback(True, using=connection.alias)
 
 
@@ -123,6 +124,17 @@ class _Samples:
         if table not in self._counts:
             self._counts[table] = self._count(table)
         return self._counts[table]
+
+    def make(self, statements: list[str]) -> None:
+        """Make tables that the plan makes, since Django looks for their constraints later.
+
+        Without foreign keys, which would lock the tables that they refer to.
+        """
+        for statement in statements:
+            match = _OF_TABLE.match(statement)
+            if match and self.rows(match["table"]) is None and " FOREIGN KEY " not in statement:
+                with suppress(DatabaseError), transaction.atomic(using=self._connection.alias):
+                    self._execute(statement)
 
     def seconds(self, statement: str, table: str, rows: int) -> float | None:
         """How long a statement is likely to take; None where a sample does not allow it."""

@@ -42,6 +42,7 @@ class Subject:
     kind: str
     key: str
     model_id: int | None
+    event_id: int = 0
 
 
 Handler = Callable[[Subject], None]
@@ -51,6 +52,7 @@ _verbs: dict[str, tuple[str, ...]] = {}
 _background: set[str] = set()
 _apart: set[str] = set()
 _released: set[str] = set()
+_each: set[str] = set()
 
 
 def subscribe(
@@ -61,6 +63,7 @@ def subscribe(
     background: bool = False,
     apart: bool = False,
     released: bool = False,
+    each: bool = False,
 ) -> None:
     """Call ``handler`` for events whose verb starts with one of ``verbs``.
 
@@ -68,12 +71,14 @@ def subscribe(
     graphs delivers it within a second, and so do workers that wait for jobs. What waits for another
     process is delivered ``apart``, outside any transaction, so that no writes wait for it. With
     ``released``, events of a version arrive from `version.published` on, which ``verbs`` must name.
+    With ``each``, every event is delivered, also beside others about the same subject.
     """
     _handlers[consumer] = handler
     _verbs[consumer] = verbs
     (_background.add if background or apart else _background.discard)(consumer)
     (_apart.add if apart else _apart.discard)(consumer)
     (_released.add if released else _released.discard)(consumer)
+    (_each.add if each else _each.discard)(consumer)
 
 
 def consumers_of(verb: str, *, released: bool) -> list[str]:
@@ -148,8 +153,9 @@ def _deliver_next(due: Prepared, began: datetime) -> int:
         rows = due.rows(timezone.now(), began)
         if not rows:
             return 0
-        ((key, consumer, attempts, event_id, *subject),) = rows
-        delivery = _Delivery(key, consumer, attempts, event_id, Subject(*subject))
+        ((key, consumer, attempts, event_id, kind, subject_key, model_id),) = rows
+        subject = Subject(kind, subject_key, model_id, event_id)
+        delivery = _Delivery(key, consumer, attempts, event_id, subject)
         handler = _handlers.get(delivery.consumer)
         row = Delivery.objects.filter(pk=delivery.key)
         if handler is None:  # a subscriber that this release no longer has
@@ -211,6 +217,8 @@ def _settle(delivery: _Delivery) -> int:
 
     What another process is delivering is left to it: each could wait for the other indefinitely.
     """
+    if delivery.consumer in _each:
+        return Delivery.objects.filter(pk=delivery.key).delete()[0]
     subject = delivery.subject
     keys = _SAME_SUBJECT.rows(delivery.consumer, subject.kind, subject.key, delivery.event_id)
     return Delivery.objects.filter(pk__in=[key for (key,) in keys]).delete()[0]

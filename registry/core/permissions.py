@@ -1,23 +1,22 @@
 """Who may do what: one table, read by services, selectors and pages alike.
 
 A role belongs to a namespace, never to a single version. What one may not see answers "not found",
-what one may not do answers "not allowed". A token that is bound to a namespace reaches nothing
-else: whatever asks for a user refuses it, unless it names what the request is about.
+what one may not do answers "not allowed". A token that is limited to namespaces and models reaches
+nothing else: whatever asks for a user refuses it, unless it names what the request is about.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import QuerySet
 
 from hub.protocol import problems
 from registry.core.prepared_queries import Prepared
 from registry.models import Membership, Namespace, RegisteredModel, User
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-    from django.db.models import QuerySet
-
-    Actor: TypeAlias = User | AnonymousUser
+Actor: TypeAlias = User | AnonymousUser
 
 ROLES = [role.value for role in Membership.Role]
 SCOPES = ["read", "write", "publish", "admin"]
@@ -60,6 +59,7 @@ ACTIONS = {
     "namespace.read": Need("reader", "read"),
     "namespace.edit": Need("owner", "admin"),
     "mirror.edit": Need("owner", "admin"),
+    "webhook.edit": Need("owner", "admin"),
     "member.edit": Need("owner", "admin"),
 }
 
@@ -67,15 +67,13 @@ ACTIONS = {
 DELETIONS = ("model.delete", "model.move")
 
 
-def role_in(actor: Actor, namespace: Namespace) -> str | None:
-    """The role of ``actor`` in ``namespace``; None for others."""
-    if not actor.is_authenticated:
-        return None
-    if is_bound_elsewhere(actor, namespace):
+def role_in(actor: Actor, target: Namespace | RegisteredModel) -> str | None:
+    """The role of ``actor`` in a namespace, or at a model of it; None for others."""
+    if not actor.is_authenticated or is_beyond_limits(actor, target):
         return None
     if actor.is_admin:
         return Membership.Role.OWNER.value
-    roles = _ROLES.rows(namespace.pk, actor.pk)
+    roles = _ROLES.rows(_namespace_key(target), actor.pk)
     return roles[0][0] if roles else None
 
 
@@ -86,17 +84,23 @@ def _roles(namespace: int, user: int) -> QuerySet[Membership, Any]:
 _ROLES = Prepared(_roles)
 
 
-def is_bound_elsewhere(actor: User, target: Namespace | RegisteredModel) -> bool:
-    """Whether the token of this request is bound to another namespace than that of ``target``."""
-    namespace_id = target.namespace_id if isinstance(target, RegisteredModel) else target.pk
-    return actor.bound_to is not None and actor.bound_to != namespace_id
+def is_beyond_limits(actor: User, target: Namespace | RegisteredModel) -> bool:
+    """Whether the token of this request is limited to other namespaces and models."""
+    if actor.reach is None:
+        return False
+    model = target.pk if isinstance(target, RegisteredModel) else None
+    return not actor.reach.covers(namespace=_namespace_key(target), model=model)
+
+
+def _namespace_key(target: Namespace | RegisteredModel) -> int:
+    return target.namespace_id if isinstance(target, RegisteredModel) else target.pk
 
 
 def can(actor: Actor, action: str, target: Namespace | RegisteredModel) -> bool:
     """Whether ``actor`` may do ``action`` on ``target``."""
     namespace = target.namespace if isinstance(target, RegisteredModel) else target
     need = _need(action, namespace)
-    role = role_in(actor, namespace)
+    role = role_in(actor, target)
     return (
         role is not None
         and ROLES.index(role) >= ROLES.index(need.role)
@@ -143,18 +147,19 @@ def require_user(
 ) -> User:
     """The signed-in user; raises NotAuthenticated for a guest, NotAllowed for a narrow token.
 
-    A token that is bound to a namespace passes only where ``of`` is in that namespace, or where
-    the caller keeps to what the token reaches by itself (``any_namespace``).
+    A limited token passes only where it reaches ``of``, or where the caller keeps to what the token
+    reaches by itself (``any_namespace``).
     """
     if not actor.is_authenticated:
         raise problems.NotAuthenticated("Sign in, or send a token as `Authorization: Bearer hf_…`.")
     if not has_scope(actor, scope):
         raise problems.NotAllowed(f"This token lacks the scope {scope}. Create one that has it.")
-    if actor.bound_to is None or any_namespace:
+    if actor.reach is None or any_namespace:
         return actor
-    if of is None or is_bound_elsewhere(actor, of):
+    if of is None or is_beyond_limits(actor, of):
         raise problems.NotAllowed(
-            "This token is limited to one namespace. Use a token for all your namespaces."
+            "This token is limited to other namespaces or models. Use one that reaches this, or "
+            "one without limits."
         )
     return actor
 

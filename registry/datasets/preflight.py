@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import manifests, problems
 from hub.protocol.splits import parse as parse_splits
-from registry.core.permissions import require, require_user
+from registry.core.permissions import Actor, require, require_user
 from registry.datasets import selectors, services
+from registry.models import Dataset, Namespace, User
 from registry.people import selectors as people_selectors
 from registry.storage.bundles import Bundle, Preflight
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-    from registry.models import Dataset, Namespace, User
 
 # How many files at fault an answer names.
 MOST_FILES = 20

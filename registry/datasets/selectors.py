@@ -7,32 +7,56 @@ visible.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import BigIntegerField, Count, F, Func, Max, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
 from hub.protocol import problems
 from registry.cards import resolution
-from registry.core.permissions import require_user
+from registry.core.event_subjects import Description
+from registry.core.permissions import Actor, require_user
 from registry.core.prepared_queries import Prepared
-from registry.models import Blob, Dataset, DatasetFile, DatasetVersion, Namespace, Upload, Version
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-    from registry.models.versions import VersionQuerySet
+from registry.models import (
+    Blob,
+    Dataset,
+    DatasetFile,
+    DatasetVersion,
+    Event,
+    Namespace,
+    Upload,
+    Version,
+)
+from registry.models.versions import VersionQuerySet
 
 PAGE = 50
 USES = 100
+MOST_EVALUABLE = 500
 _NOT_USED = (Version.State.DRAFT, Version.State.WITHDRAWN)
 
 
 def dataset(slug: str) -> Dataset:
     """The entry of that name, ignoring case; raises NotFound."""
-    entry = Dataset.objects.select_related("namespace").filter(slug=slug.lower()).first()
-    if entry is None:
-        raise problems.NotFound(f"Data set {slug} not found. See /datasets for the list.")
-    return entry
+    return problems.expect(
+        Dataset.objects.select_related("namespace").filter(slug=slug.lower()).first(),
+        problems.NotFound(f"Data set {slug} not found. See /datasets for the list."),
+    )
+
+
+def describe(_actor: Actor, event: Event) -> Description | None:
+    """The entry that an event was about."""
+    row = Dataset.objects.filter(pk=int(event.subject_id)).first()
+    if row is None:
+        return None
+    number = event.data.get("number")
+    names = {"dataset": row.slug} | ({} if number is None else {"version": number})
+    return Description(f"/datasets/{row.slug}", names)
+
+
+def namespace_of(event: Event) -> int | None:
+    """The key of the namespace of the entry that an event was about."""
+    rows = Dataset.objects.filter(pk=int(event.subject_id))
+    return rows.values_list("namespace", flat=True).first()
 
 
 def page(text: str = "", *, after: str = "", limit: int = PAGE) -> list[Dataset]:
@@ -61,14 +85,22 @@ def newest_numbers(of: Sequence[Dataset]) -> dict[int, int]:
     return dict(rows.annotate(newest=Max("number")))
 
 
+def evaluable(*, limit: int = MOST_EVALUABLE) -> list[DatasetVersion]:
+    """The newest version of each data set that has one with splits, by name."""
+    rows = DatasetVersion.objects.filter(dataset__withdrawn_at=None).exclude(splits=[])
+    newest = rows.order_by().values("dataset").annotate(newest=Max("pk")).values("newest")
+    versions = DatasetVersion.objects.filter(pk__in=newest).select_related("dataset")
+    return list(versions.order_by("dataset__slug")[:limit])
+
+
 def version(of: Dataset, number: int) -> DatasetVersion:
     """A version with its files and their blobs; raises NotFound."""
-    row = versions(of).prefetch_related("files__blob").filter(number=number).first()
-    if row is None:
-        raise problems.NotFound(
+    return problems.expect(
+        versions(of).prefetch_related("files__blob").filter(number=number).first(),
+        problems.NotFound(
             f"Data set {of.slug} has no version {number}. See /datasets/{of.slug} for the list."
-        )
-    return row
+        ),
+    )
 
 
 def file(of: Dataset, number: int, path: str) -> DatasetFile:
@@ -76,10 +108,10 @@ def file(of: Dataset, number: int, path: str) -> DatasetFile:
     if of.withdrawn_at is not None:
         raise problems.Withdrawn(f"The data set {of.slug} was withdrawn: {of.reason}")
     rows = DatasetFile.objects.filter(version__dataset=of, version__number=number, path=path)
-    row = rows.select_related("blob").first()
-    if row is None:
-        raise problems.NotFound(f"Version {number} of data set {of.slug} has no file {path}.")
-    return row
+    return problems.expect(
+        rows.select_related("blob").first(),
+        problems.NotFound(f"Version {number} of data set {of.slug} has no file {path}."),
+    )
 
 
 def missing(actor: Actor, sha256s: Collection[str]) -> set[str]:

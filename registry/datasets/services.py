@@ -7,29 +7,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from hub.protocol import digests, manifests, problems, refs
+from hub.protocol import bidi, digests, manifests, problems, refs
 from hub.protocol.splits import parse as parse_splits
 from registry.cards import data_categories, mentions
 from registry.core import events
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
 from registry.core.row_locks import lock
-from registry.datasets import selectors
+from registry.datasets import previews, selectors
 from registry.models import Blob, Dataset, DatasetFile, DatasetVersion, Namespace, User
 from registry.models.datasets import DATASET_SLUG, WEB_ADDRESS, PersonalData
 from registry.people import selectors as people_selectors
 from registry.storage import bundles
 from registry.storage.bundles import Bundle
 from registry.storage.services import blobs, quotas, uploads
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 EDITABLE = (
     "title",
@@ -105,6 +102,7 @@ def withdraw(actor: Actor, *, dataset: Dataset, reason: str, hide_title: bool = 
         dataset.withdrawn_at, dataset.reason = timezone.now(), reason.strip()
         dataset.title_hidden = hide_title
         dataset.save(update_fields=["withdrawn_at", "reason", "title_hidden"])
+        dataset.versions.update(previews=None)
         events.record("dataset.withdrawn", dataset, actor=actor, reason=dataset.reason)
     return dataset
 
@@ -195,6 +193,7 @@ def publish_version(
         for path, sha256 in sorted(sha256s.items())
     )
     Blob.objects.filter(pk__in=named).update(touched_at=timezone.now())
+    previews.write(version)
     dataset.save(update_fields=["updated_at"])
     events.record(
         "dataset.published", dataset, actor=actor, number=version.number, sha256=version.sha256
@@ -262,6 +261,7 @@ def _describe(dataset: Dataset, described: dict[str, Any]) -> None:
         raise problems.InvalidRequest(f"These fields cannot be set: {', '.join(unknown)}.")
     for field, value in described.items():
         setattr(dataset, field, value.strip() if isinstance(value, str) else value)
+    bidi.expect_none("/title", dataset.title)
     dataset.iri = mentions.name(dataset.iri)
     errors = [
         {"pointer": f"/{field}", "detail": detail}

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from hub.protocol import filters
+from registry.core.prepared_queries import Prepared
 from registry.federated import privacy
 from registry.federated.models import Aggregate, Round
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from registry.federated.privacy import Statement
-    from registry.models import Version
+from registry.federated.privacy import Statement
+from registry.models import Version
 
 # Rounds that a version lists, the newest ones.
 MOST = 200
@@ -50,9 +48,14 @@ class History:
     privacy: Statement
 
 
+_ROUND = Prepared(
+    lambda version_id: Round.objects.filter(version=version_id).select_related("training__base")
+)
+
+
 def of(version: Version) -> History | None:
     """The rounds that made a version; None where none did."""
-    last = Round.objects.filter(version=version).select_related("training__base").first()
+    last = next(iter(_ROUND.instances(version.pk)), None)
     if last is None:
         return None
     rounds = Round.objects.filter(

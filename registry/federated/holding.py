@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import QuerySet, Sum
 
 from registry.federated.models import Aggregate, Contribution, Round, Training
+from registry.models import Namespace
 from registry.models.registered_models import has_files
-
-if TYPE_CHECKING:
-    from registry.models import Namespace
 
 # Rows with a blob, by the names of their columns, and the way from each to its model.
 _HOLDERS = (

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub import counting
 from hub.protocol import phrases, privacy
 from hub.protocol.privacy import Term
+from hub.protocol.training_rules import Rules
 from registry.federated.models import Round, Training
 from registry.federated.models.trainings import BaseData
-
-if TYPE_CHECKING:
-    from hub.protocol.training_rules import Rules
-    from registry.models import Version
+from registry.models import Version
 
 # Why there is no guarantee.
 NO_NOISE, UNKNOWN_BASE = "no-noise", "unknown-base"

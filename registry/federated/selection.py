@@ -13,12 +13,9 @@ import hmac
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from registry.federated.models import Participant, Training
-
-if TYPE_CHECKING:
-    from registry.federated.schedule import Schedule
+from registry.federated.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from hub.protocol import problems
-from registry.core.permissions import can, require
+from registry.core.permissions import Actor, can, require
 from registry.federated.models import (
     Contribution,
+    EnrolledDevice,
     Fleet,
     FleetDevice,
+    FleetInvite,
     Invite,
     Participant,
     Round,
@@ -25,9 +26,6 @@ from registry.federated.models import (
 from registry.models import RegisteredModel, RetiredName, Version
 from registry.versions import selectors as registry
 from registry.versions.dependents import VersionDependent
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +57,10 @@ def training(seeker: Seeker, namespace: str, name: str, number: int) -> Training
         if own.model.deleted_at is None and _is_named(own.model, f"{namespace}/{name}"):
             return own
     of = registry.model(seeker.actor, namespace, name)
-    row = trainings(seeker.actor, of).filter(number=number).first()
-    if row is None:
-        raise problems.NotFound(f"{of.ref} has no training {number} that you can see.")
-    return row
+    return problems.expect(
+        trainings(seeker.actor, of).filter(number=number).first(),
+        problems.NotFound(f"{of.ref} has no training {number} that you can see."),
+    )
 
 
 def admitted(namespace: str, name: str, number: int) -> Training | None:
@@ -78,9 +76,9 @@ def admitted(namespace: str, name: str, number: int) -> Training | None:
 
 def round_(of: Training, number: int) -> Round:
     """A round of a training, itself seen by the caller; raises NotFound."""
-    row = rounds(of).filter(number=number).first()
-    if row is None:
-        raise problems.NotFound(f"{of} has no round {number}.")
+    row = problems.expect(
+        rounds(of).filter(number=number).first(), problems.NotFound(f"{of} has no round {number}.")
+    )
     row.training = of
     return row
 
@@ -107,9 +105,10 @@ def participants(actor: Actor, of: Training) -> QuerySet[Participant]:
 
 def participant(actor: Actor, of: Training, pseudonym: str) -> Participant:
     """One participant, for maintainers; raises NotAllowed, NotFound."""
-    row = participants(actor, of).filter(pseudonym=pseudonym).first()
-    if row is None:
-        raise problems.NotFound(f"{of} has no participant {pseudonym}.")
+    row = problems.expect(
+        participants(actor, of).filter(pseudonym=pseudonym).first(),
+        problems.NotFound(f"{of} has no participant {pseudonym}."),
+    )
     row.training = of
     return row
 
@@ -133,11 +132,24 @@ def of_version(actor: Actor, version: Version) -> Iterator[VersionDependent]:
 
 def fleet(actor: Actor, of: RegisteredModel, name: str) -> Fleet:
     """One fleet, for maintainers; raises NotAllowed, NotFound."""
-    row = fleets(actor, of).filter(name=name).first()
-    if row is None:
-        raise problems.NotFound(f"{of.ref} has no fleet {name}.")
+    row = problems.expect(
+        fleets(actor, of).filter(name=name).first(),
+        problems.NotFound(f"{of.ref} has no fleet {name}."),
+    )
     row.model = of
     return row
+
+
+def fleet_invites(actor: Actor, of: Fleet) -> QuerySet[FleetInvite]:
+    """The invitations to enrol in a fleet, for maintainers; raises NotAllowed."""
+    require(actor, "training.manage", of.model)
+    return FleetInvite.objects.filter(fleet=of)
+
+
+def enrolled_devices(actor: Actor, of: Fleet) -> QuerySet[EnrolledDevice]:
+    """The devices of a fleet with keys of their own, for maintainers; raises NotAllowed."""
+    require(actor, "training.manage", of.model)
+    return EnrolledDevice.objects.filter(fleet=of)
 
 
 def devices(of: Fleet) -> QuerySet[FleetDevice]:

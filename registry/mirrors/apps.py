@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
+from registry.core.event_verbs import EventVerbs, event_verbs
 from registry.core.routes import Route, routes
 
 
@@ -14,6 +15,7 @@ class MirrorsConfig(AppConfig):
         from registry.versions.dependents import VersionUse, version_uses  # noqa: PLC0415
         from registry.versions.finders import Finder, finders  # noqa: PLC0415
 
+        event_verbs.register(self.name, EventVerbs("mirror", "added edited removed"))
         routes.register(self.name, Route("registry.api.mirrors.urls", prefix="api/v1/"))
         account_uses.register(self.name, AccountUse("mirrors", mirrors.of_account))
         version_uses.register(self.name, VersionUse("mirrors", mirrors.of_version))

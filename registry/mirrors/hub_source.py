@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager
+from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from hub.protocol import digests, problems, refs
@@ -18,12 +19,9 @@ from hub.protocol.mirrors import (
     statements,
     version_number,
 )
+from hub.protocol.transparency.records import HeadProof
+from registry.mirrors.outgoing import Client, Stream
 from registry.mirrors.sources import MOST_MODELS, MOST_VERSIONS, Released
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from registry.mirrors.outgoing import Client, Stream
 
 API = "/api/v1"
 PAGE = 100
@@ -43,6 +41,13 @@ class HubSource:
         query = {"namespace": selector} if scope == "namespace" else {"q": selector}
         for row in self._items(f"{API}/models", query, MOST_MODELS):
             yield refs.parse(str(row.get("ref", ""))).name
+
+    def log_head(self, since: int) -> HeadProof:
+        """The newest head of its transparency log, and what leads to it from one of ``since``.
+
+        Raises NotFound where it has no log, and ProofError.
+        """
+        return HeadProof.read(self._client.get(f"{API}/log/head", {"since": since}).content)
 
     def model(self, ref: str) -> ModelRecord:
         """A model with its aliases and tags."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from hub.protocol import huggingface, manifests, problems, stored
+from hub.protocol.huggingface import Entry
 from hub.protocol.mirrors import (
     LONGEST_MESSAGE,
     MOST_FILES,
@@ -22,13 +24,8 @@ from hub.protocol.mirrors import (
     VersionRecord,
     clean,
 )
+from registry.mirrors.outgoing import Client, Stream
 from registry.mirrors.sources import MOST_MODELS, Released
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from hub.protocol.huggingface import Entry
-    from registry.mirrors.outgoing import Client, Stream
 
 _T = TypeVar("_T")
 

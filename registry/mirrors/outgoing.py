@@ -1,32 +1,28 @@
 """Requests to a source: to its origin, and to public addresses that it redirects to.
 
 An administrator names the origins that may be asked. A redirect elsewhere is followed to public
-addresses alone, judged by the address that the socket is connected to, so that neither a source
-nor a name server leads the hub into its own network. The token goes to the origin alone. Every
+addresses alone (``registry.core.public_addresses``), so that neither a source nor a name server
+leads the hub into its own network. The token goes to the origin alone. Every
 answer has a limit of bytes, and one that comes more slowly than `hub.pace` allows is given up.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
 import urllib3
-from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from hub.pace import paced
 from hub.protocol import problems
 from hub.protocol.version import __version__
-
-if TYPE_CHECKING:
-    import socket
+from registry.core import public_addresses
 
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 30.0
@@ -36,37 +32,6 @@ JSON_SECONDS = 120.0
 REDIRECTS = 5
 LONGEST_DETAIL = 300
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-
-
-class _Private(Exception):  # noqa: N818 - never leaves this module
-    """A redirect led to an address that is not public."""
-
-
-def _public(connected: socket.socket) -> socket.socket:
-    address = ipaddress.ip_address(connected.getpeername()[0].partition("%")[0])
-    mapped = getattr(address, "ipv4_mapped", None)
-    if not (mapped or address).is_global:
-        connected.close()
-        raise _Private(f"{address} is not a public address")
-    return connected
-
-
-class _PublicHTTPConnection(HTTPConnection):
-    def _new_conn(self) -> socket.socket:
-        return _public(super()._new_conn())
-
-
-class _PublicHTTPSConnection(HTTPSConnection):
-    def _new_conn(self) -> socket.socket:
-        return _public(super()._new_conn())
-
-
-class _PublicHTTPPool(urllib3.HTTPConnectionPool):
-    ConnectionCls = _PublicHTTPConnection
-
-
-class _PublicHTTPSPool(urllib3.HTTPSConnectionPool):
-    ConnectionCls = _PublicHTTPSConnection
 
 
 def origin(url: str) -> str:
@@ -124,9 +89,7 @@ class Client:
         self.url = origin(url)
         self._token = token
         self._own = paced(urllib3.PoolManager(maxsize=2))
-        public = urllib3.PoolManager(maxsize=2)
-        public.pool_classes_by_scheme = {"http": _PublicHTTPPool, "https": _PublicHTTPSPool}
-        self._public = paced(public)
+        self._public = public_addresses.manager(maxsize=2)
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> Answer:
         """The JSON at a path of the origin; raises Unreachable, and a Problem from 400 on."""
@@ -205,7 +168,7 @@ class Client:
                 redirect=False,
                 retries=False,
             )
-        except _Private as error:
+        except public_addresses.NotPublicError as error:
             raise problems.Unreachable(
                 f"{self.url} redirects to {urlsplit(url).netloc}, and {error}. Mirrors follow "
                 "redirects to public addresses alone.",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from django.db.models import QuerySet
 
 from hub.protocol import problems
-from registry.core.permissions import can, require_user
+from registry.core.permissions import Actor, can, require_user
+from registry.core.prepared_queries import Prepared
 from registry.models import (
     Mirror,
     MirroredModel,
@@ -15,11 +16,6 @@ from registry.models import (
     Version,
 )
 from registry.people import selectors as people
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from registry.core.permissions import Actor
 
 
 def mirrors(actor: Actor) -> QuerySet[Mirror]:
@@ -31,10 +27,10 @@ def mirrors(actor: Actor) -> QuerySet[Mirror]:
 
 def mirror(actor: Actor, key: int) -> Mirror:
     """One of them; raises NotFound."""
-    row = mirrors(actor).filter(pk=key).first()
-    if row is None:
-        raise problems.NotFound(f"Mirror {key} not found. `hub mirror list` lists yours.")
-    return row
+    return problems.expect(
+        mirrors(actor).filter(pk=key).first(),
+        problems.NotFound(f"Mirror {key} not found. `hub mirror list` lists yours."),
+    )
 
 
 def of_namespace(actor: Actor, space: Namespace) -> QuerySet[Mirror]:
@@ -57,7 +53,10 @@ def problems_of(row: Mirror) -> QuerySet[MirroredVersion]:
 
 def origin(version: Version) -> MirroredVersion | None:
     """Where a version that the reader sees came from; None for one that was made here."""
-    return MirroredVersion.objects.filter(version=version).first()
+    return next(iter(_ORIGIN.instances(version.pk)), None)
+
+
+_ORIGIN = Prepared(lambda version_id: MirroredVersion.objects.filter(version=version_id)[:1])
 
 
 def source_of_model(model: RegisteredModel) -> MirroredModel | None:

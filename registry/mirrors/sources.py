@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from hub.protocol.mirrors import FileRecord, ModelRecord, Statement, VersionRecord
-    from registry.storage.services.uploads import Stream
+from hub.protocol.mirrors import FileRecord, ModelRecord, Statement, VersionRecord
+from registry.storage.services.uploads import Stream
 
 MOST_MODELS = 1_000
 MOST_VERSIONS = 2_000

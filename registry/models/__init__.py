@@ -10,14 +10,16 @@ from registry.models.deprecations import Deprecation
 from registry.models.discussions import Comment, Discussion, DiscussionCount
 from registry.models.events import Delivery, Event
 from registry.models.files import File, Variant
-from registry.models.interest import Like, Watch
+from registry.models.interest import Like, Watch, WatchDigest
+from registry.models.invitations import Invitation
 from registry.models.mentions import Mention, NameConfirmation
-from registry.models.mirrors import Mirror, MirroredModel, MirroredVersion
+from registry.models.mirrors import Mirror, MirroredModel, MirroredVersion, SourceHead
 from registry.models.namespaces import Membership, Namespace
 from registry.models.operations import Lease, MaintenanceMode, PeriodicTask, WorkTotal
 from registry.models.refs import AliasRule, Ref, RetiredTag
 from registry.models.refused_cards import RefusedCard
 from registry.models.registered_models import RegisteredModel, RetiredName
+from registry.models.saved_comparisons import ComparedReference, SavedComparison
 from registry.models.search import (
     DocumentAccuracy,
     DocumentFacets,
@@ -27,9 +29,9 @@ from registry.models.search import (
     PredictedSpeed,
     SearchDocument,
 )
-from registry.models.tokens import AccessToken
+from registry.models.tokens import AccessToken, TokenLimit
 from registry.models.uploads import Reservation, Upload
-from registry.models.usage import DownloadCount
+from registry.models.usage import DownloadCount, DownloadWeek
 from registry.models.users import User
 from registry.models.versions import Check, DraftKey, Version
 from registry.models.xet import XetStore, Xorb, XorbPart
@@ -48,6 +50,7 @@ __all__ = [
     "Comment",
     "Commit",
     "CommitFile",
+    "ComparedReference",
     "Dataset",
     "DatasetFile",
     "DatasetVersion",
@@ -61,9 +64,11 @@ __all__ = [
     "DocumentKeyword",
     "DocumentSpeed",
     "DownloadCount",
+    "DownloadWeek",
     "DraftKey",
     "Event",
     "File",
+    "Invitation",
     "Lease",
     "Like",
     "MaintenanceMode",
@@ -82,12 +87,16 @@ __all__ = [
     "Reservation",
     "RetiredName",
     "RetiredTag",
+    "SavedComparison",
     "SearchDocument",
+    "SourceHead",
+    "TokenLimit",
     "Upload",
     "User",
     "Variant",
     "Version",
     "Watch",
+    "WatchDigest",
     "WorkTotal",
     "XetStore",
     "Xorb",

@@ -6,8 +6,9 @@ collection to its largest size.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from django.contrib.auth.models import AnonymousUser
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -16,11 +17,7 @@ from registry.models.constraints import at_most, matches, one_of
 from registry.models.datasets import DATASET_SLUG
 from registry.models.namespaces import Namespace
 from registry.models.registered_models import RegisteredModel, Visibility
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from registry.models.users import User
+from registry.models.users import User
 
 MOST_ENTRIES = 200
 LONGEST_TITLE = 120
@@ -38,10 +35,10 @@ class CollectionQuerySet(models.QuerySet["Collection"]):
             return self.filter(public)
         if actor.is_admin:
             return self
-        mine = Namespace.objects.filter(memberships__user=actor)
-        if actor.bound_to:
-            mine = mine.filter(pk=actor.bound_to)
-        return self.filter(public | Q(namespace__in=mine))
+        own = Q(namespace__in=Namespace.objects.filter(memberships__user=actor))
+        if actor.reach:
+            own &= actor.reach.rows()
+        return self.filter(public | own)
 
 
 class Collection(models.Model):

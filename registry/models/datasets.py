@@ -119,6 +119,9 @@ class DatasetVersion(models.Model):
     number = models.PositiveIntegerField()
     sha256 = models.CharField(max_length=64)
     splits = models.JSONField(help_text="as hub.protocol.splits writes them")
+    previews = models.JSONField(
+        null=True, help_text="the first rows of its first tables; null until they are read"
+    )
     message = models.CharField(max_length=500, blank=True, default="")
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, related_name="dataset_versions"

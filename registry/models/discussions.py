@@ -6,21 +6,18 @@ graph. Who does not see the version does not see the discussion.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
 from registry.models.constraints import at_most, one_of
 from registry.models.registered_models import RegisteredModel
+from registry.models.users import User
 from registry.models.versions import Version
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from registry.models.users import User
 
 LONGEST_TITLE = 200
 LONGEST_NODE = 255

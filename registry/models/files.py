@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -134,6 +135,15 @@ class Variant(models.Model):
     def paths(self) -> set[str]:
         """The files that it is loaded from: its entry, and the weights beside it."""
         return {self.entry.path, *(file.path for file in self.typed_facts.external_files)}
+
+    @property
+    def input_options(self) -> dict[str, Any]:
+        """The option of jobs that feed it: what the card declares of the inputs of its file."""
+        source: Variant = self
+        while source.derived_from is not None:
+            source = source.derived_from
+        inputs = self.version.inputs_of(source.entry.path)
+        return {"inputs": inputs} if inputs else {}
 
     @property
     def statement(self) -> proofs.Proof | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
+from registry.models.constraints import one_of
 from registry.models.registered_models import RegisteredModel
 
 
@@ -36,3 +37,28 @@ class Watch(models.Model):
 
     def __str__(self) -> str:
         return f"watch {self.pk} of model {self.model_id}"
+
+
+class DigestInterval(models.TextChoices):
+    DAILY = "daily"
+    WEEKLY = "weekly"
+
+
+class WatchDigest(models.Model):
+    """That one person wants news of watched models by mail; without a row they do not."""
+
+    Interval = DigestInterval
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="watch_digest"
+    )
+    interval = models.CharField(max_length=6, choices=DigestInterval.choices)
+    next_at = models.DateTimeField()
+    covered_until = models.DateTimeField(help_text="what happened until then was sent")
+
+    class Meta:
+        constraints = [one_of("interval", DigestInterval, "watchdigest")]
+        indexes = [models.Index(fields=["next_at"], name="watchdigest_due")]
+
+    def __str__(self) -> str:
+        return f"{self.interval} digest of {self.user_id}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import models
@@ -13,9 +13,6 @@ from registry.models.constraints import HEX64, one_of, or_empty
 from registry.models.namespaces import Namespace
 from registry.models.registered_models import RegisteredModel, Visibility
 from registry.models.versions import Version
-
-if TYPE_CHECKING:
-    from datetime import timedelta
 
 SHORTEST_SECONDS = 60
 LONGEST_SECONDS = 30 * 86_400
@@ -106,6 +103,23 @@ class Mirror(models.Model):
     def has_token(self) -> bool:
         """Whether requests to the source carry a token."""
         return bool(self.sealed_token)
+
+
+class SourceHead(models.Model):
+    """The last verified head of the transparency log of a mirror's source, and the log's key."""
+
+    mirror = models.OneToOneField(
+        Mirror, models.CASCADE, primary_key=True, related_name="source_head"
+    )
+    key = models.TextField()
+    checkpoint = models.TextField()
+    at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"head of the source of mirror {self.pk}"
 
 
 class MirroredModel(models.Model):

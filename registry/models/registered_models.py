@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from django.contrib.auth.models import AnonymousUser
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
 
 from registry.models.constraints import matches, one_of
 from registry.models.namespaces import SLUG, Namespace
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from registry.models.users import User
-
+from registry.models.users import User
 
 # Characters of the reason of a deletion.
 LONGEST_REASON = 300
@@ -40,11 +36,11 @@ def has_files(prefix: str = "") -> Q:
 def shared_with(actor: User) -> models.QuerySet[Any, Any]:
     """The keys of the models that ``actor`` sees while they are private, without being a member.
 
-    A token that is bound to another namespace carries no access that its user was granted.
+    A token carries no access to models beyond its limits that its user was granted.
     """
     rows = actor.access_requests.filter(status="accepted", covers_private=True)
-    if actor.bound_to:
-        rows = rows.filter(model__namespace=actor.bound_to)
+    if actor.reach:
+        rows = rows.filter(actor.reach.rows(namespace="model__namespace", model="model"))
     return rows.order_by().values_list("model", flat=True)
 
 
@@ -60,10 +56,10 @@ class RegisteredModelQuerySet(models.QuerySet["RegisteredModel"]):
             return rows.filter(public)
         if actor.is_admin:
             return rows
-        mine = Namespace.objects.filter(memberships__user=actor)
-        if actor.bound_to:
-            mine = mine.filter(pk=actor.bound_to)
-        return rows.filter(public | Q(namespace__in=mine) | Q(pk__in=shared_with(actor)))
+        own = Q(namespace__in=Namespace.objects.filter(memberships__user=actor))
+        if actor.reach:
+            own &= actor.reach.rows(model="pk")
+        return rows.filter(public | own | Q(pk__in=shared_with(actor)))
 
     def known_to(self, actor: User | AnonymousUser) -> Self:
         """Models that ``actor`` may know of, and deleted ones that left a tombstone."""
@@ -72,22 +68,22 @@ class RegisteredModelQuerySet(models.QuerySet["RegisteredModel"]):
     def readable_by(self, actor: User | AnonymousUser) -> Self:
         """Of these, the models whose files ``actor`` may have: open ones, and who let them in.
 
-        Members of a namespace need no permission. A token that is bound to another namespace
-        carries no leave that its user was given.
+        Members of a namespace need no permission. A token carries no leave for models beyond its
+        limits that its user was given.
         """
         is_open = Q(gate=Gate.OPEN)
         if not actor.is_authenticated:
             return self.filter(is_open)
         if actor.is_admin:
             return self
-        mine = Namespace.objects.filter(memberships__user=actor)
         let_in = self.model.objects.filter(
             access_requests__user=actor, access_requests__status="accepted"
         )
-        if actor.bound_to:
-            mine = mine.filter(pk=actor.bound_to)
-            let_in = let_in.filter(namespace=actor.bound_to)
-        return self.filter(is_open | Q(namespace__in=mine) | Q(pk__in=let_in.values("pk")))
+        own = Q(namespace__in=Namespace.objects.filter(memberships__user=actor))
+        own |= Q(pk__in=let_in.values("pk"))
+        if actor.reach:
+            own &= actor.reach.rows(model="pk")
+        return self.filter(is_open | own)
 
 
 class Visibility(models.TextChoices):
@@ -205,6 +201,11 @@ class RegisteredModel(models.Model):
     def is_gated(self) -> bool:
         """Whether access to the files is restricted; page, card and metadata are for everyone."""
         return self.gate != Gate.OPEN
+
+    @property
+    def is_protected(self) -> bool:
+        """Whether only some may have the files."""
+        return not self.is_public or self.is_gated
 
     @property
     def ref(self) -> str:

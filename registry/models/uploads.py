@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from django.conf import settings
 from django.db import models
@@ -13,9 +13,8 @@ from registry.models.blobs import Blob
 from registry.models.constraints import one_of
 from registry.models.namespaces import Namespace
 from registry.models.registered_models import RegisteredModel
-
-if TYPE_CHECKING:
-    from registry.models.users import User
+from registry.models.tokens import AccessToken
+from registry.models.users import User
 
 
 class UploadState(models.TextChoices):
@@ -30,9 +29,13 @@ class UploadQuerySet(models.QuerySet["Upload"]):
     def of(self, user: User) -> Self:
         """Uploads of a user that the token of the request reaches."""
         rows = self.filter(owner=user)
-        if user.bound_to is None:
+        if user.reach is None:
             return rows
-        return rows.filter(Q(bound_to=user.bound_to) | Q(model__namespace=user.bound_to))
+        return rows.filter(
+            user.reach.rows(namespace="model__namespace", model="model")
+            | user.reach.rows(namespace="bound_to")
+            | Q(token=user.access_token)
+        )
 
 
 class Upload(models.Model):
@@ -46,8 +49,10 @@ class Upload(models.Model):
     model = models.ForeignKey(
         RegisteredModel, models.CASCADE, null=True, blank=True, related_name="uploads"
     )
-    # Set where a token bound to a namespace brought the bytes: such a token sees these alone.
+    # Set where a token of one namespace brought the bytes: those of the namespace see them too.
     bound_to = models.ForeignKey(Namespace, models.CASCADE, null=True, blank=True, related_name="+")
+    # A limited token sees, of the uploads to no model, those that it brought.
+    token = models.ForeignKey(AccessToken, models.SET_NULL, null=True, blank=True, related_name="+")
     filename = models.CharField(max_length=512, blank=True, default="")
     length = models.BigIntegerField()
     offset = models.BigIntegerField(default=0)

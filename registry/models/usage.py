@@ -1,4 +1,4 @@
-"""How often models were downloaded: a narrow row for each, apart from what lists read."""
+"""How often models and versions were downloaded, apart from what lists read: counts alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from registry.models.registered_models import RegisteredModel
+from registry.models.versions import Version
 
 
 class DownloadCount(models.Model):
@@ -28,3 +29,26 @@ class DownloadCount(models.Model):
 
     def __str__(self) -> str:
         return f"{self.model_id}: {self.downloads}"
+
+
+class DownloadWeek(models.Model):
+    """The downloads of one version in one week, from its Monday, in UTC.
+
+    Written by ``registry.core.usage`` alone, and deleted after ``WEEKS_KEPT`` weeks. Nothing says
+    who downloaded, or from where.
+    """
+
+    version = models.ForeignKey(Version, models.CASCADE, related_name="download_weeks")
+    week = models.DateField()
+    downloads = models.BigIntegerField()
+
+    class Meta:
+        ordering = ["-week", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["version", "week"], name="downloadweek_unique"),
+            models.CheckConstraint(condition=Q(downloads__gt=0), name="downloadweek_positive"),
+        ]
+        indexes = [models.Index(fields=["week"], name="downloadweek_week")]
+
+    def __str__(self) -> str:
+        return f"{self.version_id}, {self.week}: {self.downloads}"

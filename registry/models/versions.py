@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import Any, Self
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.db import models
 from django.db.models import Q
 
+from hub.protocol import stored
 from hub.protocol.cards import Card
 from registry.models.constraints import one_of
 from registry.models.registered_models import Gate, RegisteredModel, listed_for_everybody
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from registry.models.users import User
+from registry.models.users import User
 
 
 class VersionQuerySet(models.QuerySet["Version"]):
@@ -28,11 +26,10 @@ class VersionQuerySet(models.QuerySet["Version"]):
         if actor.is_admin:
             return rows
         writing = actor.memberships.exclude(role="reader")
-        if actor.bound_to:
-            writing = writing.filter(namespace=actor.bound_to)
-        return rows.filter(
-            Q(state__in=Version.VISIBLE) | Q(model__namespace__in=writing.values("namespace_id"))
-        )
+        own = Q(model__namespace__in=writing.values("namespace_id"))
+        if actor.reach:
+            own &= actor.reach.rows(namespace="model__namespace", model="model")
+        return rows.filter(Q(state__in=Version.VISIBLE) | own)
 
     def open_to_anyone(self) -> Self:
         """Served versions of public models whose files every guest may have."""
@@ -142,6 +139,12 @@ class Version(models.Model):
     def typed_card(self) -> Card:
         """What the front matter of its card and the results in its files declare."""
         return Card.read(self.card)
+
+    def inputs_of(self, path: str) -> dict[str, Any]:
+        """What its card declares of the inputs of a file: those of its part before common ones."""
+        card = stored.mapping(self.card)
+        own = stored.mapping(stored.mapping(card.get("parts")).get(path))
+        return stored.mapping(card.get("inputs")) | stored.mapping(own.get("inputs"))
 
     @property
     def is_draft(self) -> bool:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import difflib
+from datetime import datetime
 
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 
 from hub.protocol import problems
-from registry.core.permissions import require_admin
+from registry.core import event_verbs
+from registry.core.permissions import Actor, require_admin
 from registry.models import Event, RegisteredModel
 from registry.people import selectors
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from django.db.models import QuerySet
-
-    from registry.core.permissions import Actor
 
 
 def events(
@@ -34,24 +30,51 @@ def events(
 
     ``subject`` is a kind, or a kind and the key of a row, such as version or version/12. ``model``
     is the present name of a model, or the last one of a deleted model. ``since`` is included,
-    ``until`` is not. Raises NotFound for an actor, and InvalidRequest for a model, of no such name.
+    ``until`` is not. Raises NotFound for an actor, and InvalidRequest for a model or a verb, of no
+    such name.
     """
     require_admin(reader)
+    verbs = event_verbs.names()
+    if verb and verb not in verbs:
+        near = difflib.get_close_matches(verb, sorted(verbs), n=3, cutoff=0.5)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise problems.InvalidRequest.at("/verb", f"No event has the verb {verb!r}.{hint}")
     rows = Event.objects.select_related("actor", "model__namespace")
+    if verb:
+        rows = rows.filter(verb=verb)
+    return rows.filter(
+        conditions(
+            actor=actor,
+            subject=subject,
+            model=model,
+            request_id=request_id,
+            since=since,
+            until=until,
+        )
+    )
+
+
+def conditions(
+    *,
+    actor: str,
+    subject: str,
+    model: str,
+    request_id: str,
+    since: datetime | None,
+    until: datetime | None,
+) -> Q:
+    """What events and entries of the security log alike can be asked for; raises as ``events``."""
     kind, _, key = subject.partition("/")
-    if actor:
-        rows = rows.filter(actor=selectors.user(actor))
-    if model:
-        rows = rows.filter(model__in=_named(model))
-    conditions = {
-        "verb": verb,
+    columns = {
+        "actor": selectors.user(actor) if actor else None,
+        "model__in": _named(model) if model else None,
         "subject_kind": kind,
         "subject_id": key,
         "request_id": request_id,
         "at__gte": since,
         "at__lt": until,
     }
-    return rows.filter(**{name: value for name, value in conditions.items() if value})
+    return Q(**{name: value for name, value in columns.items() if value})
 
 
 def _named(ref: str) -> list[int]:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Lower
 
 from hub.protocol import problems, refs
-from registry.core.permissions import ROLES, can, require_admin
+from registry.core.permissions import ROLES, Actor, can, require_admin
 from registry.models import Blob, Membership, Namespace, User
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 
 def namespaces_of(actor: Actor, lowest: str = "reader") -> list[tuple[Namespace, str]]:
@@ -23,8 +18,8 @@ def namespaces_of(actor: Actor, lowest: str = "reader") -> list[tuple[Namespace,
     if actor.is_admin:
         return [(namespace, Membership.Role.OWNER.value) for namespace in Namespace.objects.all()]
     rows = Membership.objects.filter(user=actor, role__in=enough).select_related("namespace")
-    if actor.bound_to:
-        rows = rows.filter(namespace=actor.bound_to)
+    if actor.reach:
+        rows = rows.filter(actor.reach.rows())
     return [(row.namespace, row.role) for row in rows.order_by("namespace__slug")]
 
 
@@ -42,10 +37,9 @@ def publishing_namespaces(actor: Actor) -> list[Namespace]:
 
 def namespace(slug: str) -> Namespace:
     """A namespace by its slug, ignoring case."""
-    row = by_slug(slug).first()
-    if row is None:
-        raise problems.NotFound(f"There is no namespace {slug}.")
-    return row
+    return problems.expect(
+        by_slug(slug).first(), problems.NotFound(f"There is no namespace {slug}.")
+    )
 
 
 def by_slug(slug: str) -> QuerySet[Namespace]:
@@ -62,17 +56,39 @@ def own_namespace(actor: Actor, slug: str) -> Namespace:
 
 
 def members(of: Namespace) -> list[Membership]:
-    """The members of a namespace by name; hundreds at most, so all of them."""
-    rows = Membership.objects.filter(namespace=of).select_related("user")
+    """The users in a namespace by name; hundreds at most, so all of them."""
+    rows = Membership.objects.filter(namespace=of, user__service_of=None).select_related("user")
     return list(rows.order_by("user__username"))
 
 
 def user(username: str) -> User:
     """A user by name, ignoring case; raises NotFound."""
-    row = User.objects.filter(username__iexact=username).first()
-    if row is None:
-        raise problems.NotFound(f"User {username} not found. Administrators can add users.")
-    return row
+    return problems.expect(
+        User.objects.filter(username__iexact=username).first(),
+        problems.NotFound(f"User {username} not found. Administrators can add users."),
+    )
+
+
+def service_accounts(actor: Actor, of: Namespace) -> list[User]:
+    """The service accounts of an organisation that are not closed, for its members, by name.
+
+    ``role`` is that in the organisation.
+    """
+    role = Membership.objects.filter(namespace=of, user=OuterRef("pk")).values("role")
+    if not can(actor, "namespace.read", of):
+        return []
+    rows = of.service_accounts.filter(is_active=True).order_by("username")
+    return list(rows.annotate(role=Subquery(role)).select_related("service_of"))
+
+
+def service_account(actor: Actor, of: Namespace, username: str) -> User:
+    """One of them by its name with or without that of the organisation; raises NotFound."""
+    names = {username.lower(), f"{of.slug}+{username}".lower()}
+    rows = service_accounts(actor, of)
+    return problems.expect(
+        next((row for row in rows if row.username.lower() in names), None),
+        problems.NotFound(f"{of.slug} has no service account {username}."),
+    )
 
 
 def users(actor: Actor, *, text: str = "") -> QuerySet[User]:

@@ -12,14 +12,10 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from hub.protocol import digests, problems
 from registry.storage.byte_store import STAGING, ByteStore, Staged, Stat
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 _TRASH = "trash/"
 
@@ -52,6 +48,13 @@ class BlobStore(ByteStore):
         """An address from which anyone downloads a blob for a few minutes; None where none is made.
 
         ``headers`` are those of the hub's own response; the type and disposition apply there too.
+        """
+        return None
+
+    def upload_url(self, name: str, sha256: str, size: int) -> str | None:
+        """An address to which a client sends the whole content of a staged upload by one PUT.
+
+        Storage takes no other content there. None where all content goes through the hub.
         """
         return None
 

@@ -11,17 +11,14 @@ import io
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import IO, Protocol
 
 from django.conf import settings
 
 from hub.protocol import digests, problems
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
 
 # Below it lie the bytes that are staged, each under its name.
 STAGING = "staging/"

@@ -7,17 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from django.conf import settings
 
 from hub.protocol.ports import Port
+from registry.storage.blob_store import BlobStore
 from registry.storage.folder import FolderStore
-
-if TYPE_CHECKING:
-    from registry.storage.blob_store import BlobStore
-
 
 # The tag of the checks of storage, which `hub serve` runs at each start.
 CHECKS = "storage"

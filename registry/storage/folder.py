@@ -6,19 +6,17 @@ Nothing is rewritten, and every step is synced before it counts.
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 
 from hub.protocol import digests
 from registry.storage.blob_store import BlobStore, key_of
 from registry.storage.byte_store import STAGING, Staged, Stat, full
-
-if TYPE_CHECKING:
-    import io
-    from pathlib import Path
 
 # What a staged upload's name ends in while its parts come in any order.
 PARTS = ".parts"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from django.db.models import QuerySet
 
 from hub.protocol.ports import Port
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from registry.models import Blob, Namespace
+from registry.models import Blob, Namespace
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from registry.models import Blob
 from registry.storage import holders
+from registry.storage.blob_store import BlobStore
 from registry.storage.files import store
-
-if TYPE_CHECKING:
-    from registry.storage.blob_store import BlobStore
 
 
 def copy_to(target: BlobStore, tell: Callable[[int], None]) -> Iterator[tuple[str, str]]:

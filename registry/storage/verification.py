@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 import structlog
 from django.conf import settings
@@ -23,10 +22,8 @@ from django.utils import timezone
 from hub.protocol import problems
 from registry.models import Blob, BlobCheck
 from registry.models.blobs import BlobProblem
+from registry.storage.byte_store import Stat
 from registry.storage.files import store
-
-if TYPE_CHECKING:
-    from registry.storage.byte_store import Stat
 
 log = structlog.get_logger(__name__)
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from django.db.models import QuerySet
 
 from hub.protocol import problems
+from registry.core.permissions import Actor
 from registry.models import AliasRule, RegisteredModel, Version
 from registry.versions.conditions import Answer, Condition, stored
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from registry.core.permissions import Actor
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import CharField, IntegerField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 
 from hub.protocol import problems
+from registry.core.permissions import Actor
 from registry.models import Event, Ref, RegisteredModel
 from registry.models.events import ALIAS_MOVED, ALIAS_VERBS
 from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 
 def moves(

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
 from hub.protocol import problems
-from registry.core.permissions import require_user
+from registry.core.permissions import Actor, require_user
 from registry.datasets import selectors as datasets
 from registry.models import Blob, CommitFile, File, RegisteredModel, Upload, Version
+from registry.models.registered_models import listed_for_everybody
 from registry.versions import history, selectors
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 
 def readable(actor: Actor, sha256: str) -> Blob:
@@ -38,6 +35,17 @@ def readable(actor: Actor, sha256: str) -> Blob:
     return blob
 
 
+def is_open(sha256: str) -> bool:
+    """Whether everyone may read a blob, as a file of a public model or of a data set."""
+    public = File.objects.filter(
+        listed_for_everybody("version__model__"),
+        version__model__gate=RegisteredModel.Gate.OPEN,
+        version__state__in=Version.SERVED,
+        blob=sha256,
+    )
+    return public.exists() or datasets.public_files([sha256]).exists()
+
+
 def is_held(actor: Actor, of: RegisteredModel, sha256: str) -> bool:
     """Whether a version or commit that the actor may see, of a model that they see, has a blob."""
     rows = selectors.versions(actor, of).exclude(state=Version.State.WITHDRAWN)
@@ -51,10 +59,10 @@ def is_held(actor: Actor, of: RegisteredModel, sha256: str) -> bool:
 
 def stored(sha256: str) -> Blob:
     """A blob, for the holder of a signed address; raises NotFound."""
-    blob = Blob.objects.filter(pk=sha256, erased_at=None).first()
-    if blob is None:
-        raise problems.NotFound(f"Blob sha256:{sha256} no longer exists.")
-    return blob
+    return problems.expect(
+        Blob.objects.filter(pk=sha256, erased_at=None).first(),
+        problems.NotFound(f"Blob sha256:{sha256} no longer exists."),
+    )
 
 
 def all_linkable(actor: Actor, sha256s: Collection[str]) -> dict[str, Blob]:

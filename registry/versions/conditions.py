@@ -10,13 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import problems, strict
 from hub.protocol.ports import Port
-
-if TYPE_CHECKING:
-    from registry.models import Version
+from registry.models import Version
 
 MOST = 20
 _READER = strict.Reader()

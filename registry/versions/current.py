@@ -9,22 +9,19 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from hub.protocol.proofs import SUFFICIENT, Strength
 from hub.protocol.version import __version__
+from registry.core.permissions import Actor
 from registry.core.prepared_queries import Prepared
 from registry.models import RegisteredModel, Variant, Version
 from registry.models.files import candidates
 from registry.models.registered_models import listed_for_everybody
 from registry.versions.lifecycle import BRANCH
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from registry.core.permissions import Actor
 
 ANSWER = ("pk", "model_id", "label", "commit_id", "manifest_sha256")
 # One that is set means a warning, whose words depend on the reader.
@@ -35,10 +32,10 @@ def resolution_tag(actor: Actor, namespace: str, name: str) -> str | None:
     """The entity tag of what the name alone resolves to now: that of ``tag_of``.
 
     None where the long way must decide: for other models than open ones and those of the actor's
-    namespaces, for deprecated ones, for tokens bound to one, and where the chosen variant is not an
+    namespaces, for deprecated ones, for limited tokens, and where the chosen variant is not an
     uploaded one.
     """
-    if actor.is_authenticated and actor.bound_to is not None:
+    if actor.is_authenticated and actor.reach is not None:
         return None
     rows = _NEWEST.rows(namespace, name)
     if not rows and actor.is_authenticated:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hub.protocol import problems
 from hub.protocol.ports import Port
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
 from registry.models import Ref, Version
 from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 MOST_NAMES = 10
 

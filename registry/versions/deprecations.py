@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from hub.protocol.deprecations import sentence
+from registry.core.permissions import Actor
 from registry.models import Deprecation, RegisteredModel, Version
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from registry.core.permissions import Actor
 
 
 @dataclass(frozen=True, slots=True)

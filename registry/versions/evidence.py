@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from hub.protocol import problems
-
-if TYPE_CHECKING:
-    from registry.models import Version
+from registry.models import Version
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db.models import Min
 
+from registry.core.permissions import Actor
 from registry.models import File, Version
 from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 
 def first_versions(actor: Actor, of: Version) -> dict[str, int]:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hub.protocol.ports import Port
+from registry.core.permissions import Actor
+from registry.models import RegisteredModel
 from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-    from registry.models import RegisteredModel
 
 # Below the ten that huggingface_hub waits for the head of a file.
 SHORT_SECONDS = 8.0

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from dulwich.objects import Blob, Commit, ObjectID, Tree
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 LFS_BYTES = 10_000_000
 LFS_BYTES_WEIGHTS = 1_000_000

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from django.db.models import QuerySet
 from dulwich.objects import Blob as GitBlob
 from dulwich.objects import Commit as GitCommit
 from dulwich.objects import ShaFile, Tree
@@ -18,9 +19,6 @@ from dulwich.objects import ShaFile, Tree
 from registry.models import Commit, Event, RegisteredModel, Version
 from registry.storage.files import store
 from registry.versions import git_names, history, lifecycle
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
 
 
 class Target(NamedTuple):
@@ -154,11 +152,12 @@ def _content(
     if at is None:
         return
     tree, text = (row.tree_id, row.message) if row else (version.tree_id, version.message)
-    first = row.author.username if row else version.created_by.username
+    first = row.author if row else version.created_by
     submitted = Event.objects.filter(
         subject_kind="version", subject_id=str(version.pk), verb="version.submitted"
     )
-    names = [first, *submitted.values_list("actor__username", flat=True)]
+    named = submitted.values_list("actor__commit_name", "actor__username")
+    names = [first.commit_name, first.username, *(name for row in named for name in row)]
     authors = dict.fromkeys(name for name in names if name)
     for author, parent in product(authors, _parents(version)):
         message = text or f"Version {version.number}"

@@ -8,15 +8,12 @@ ONNX model up to it: there was nothing to check. Nothing here asks who wants to 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from django.db.models import QuerySet
 
 from registry.models import Branch, Commit, CommitFile, File, RegisteredModel, Version
 from registry.versions import git_names
 from registry.versions.lifecycle import BRANCH
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
 
 FIRST_MESSAGE = "initial commit"
 

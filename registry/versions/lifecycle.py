@@ -6,7 +6,7 @@ submitted -> draft when a check fails.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -16,10 +16,6 @@ from registry.cards import cards, licences, mentions, result_files
 from registry.core import events
 from registry.models import Branch, Check, Ref, RegisteredModel, User, Version
 from registry.versions import git_names
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
 
 CHECKS = ("onnx", "card")
 BRANCH = "main"

@@ -6,16 +6,13 @@ A hidden model's old name leads nowhere, after the same queries as a name that n
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from hub.protocol import problems
+from registry.core.permissions import Actor
 from registry.models import RegisteredModel, RetiredName
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 # Parameters of a query that name a model, perhaps with a version: `zoo/net@3`.
 _NAMING = ("ref",)

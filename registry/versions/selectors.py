@@ -6,16 +6,18 @@ A hidden row and a missing one raise the same NotFound, after the same queries.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Q, QuerySet, Sum, prefetch_related_objects
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Prefetch, Q, QuerySet, Sum
 from django.db.models.functions import Lower
 
 from hub.protocol import problems, refs
-from registry.core.permissions import is_bound_elsewhere, require, require_user, role_in
+from registry.core.permissions import Actor, is_beyond_limits, require, require_user, role_in
+from registry.core.prepared_queries import Prepared
 from registry.models import (
     AccessRequest,
     AccessToken,
@@ -26,20 +28,18 @@ from registry.models import (
     Ref,
     RegisteredModel,
     SearchDocument,
+    TokenLimit,
     Upload,
+    User,
     Variant,
     Version,
 )
 from registry.models.files import candidates
 from registry.models.registered_models import shared_with
 from registry.models.search import EVERYBODY
+from registry.models.tokens import Reach
 from registry.people import selectors as people
-from registry.versions import history, moves, tombstones
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from registry.core.permissions import Actor
+from registry.versions import history, moves, tombstones, version_parts
 
 # How many versions an error about a missing one names.
 VERSIONS_NAMED = 10
@@ -58,13 +58,10 @@ def model(actor: Actor, namespace_slug: str, name: str) -> RegisteredModel:
 
     That is Moved for a name that it had, and Deleted for a model that left a tombstone.
     """
-    row = (
-        RegisteredModel.objects.visible_to(actor)
-        .select_related("namespace", "download_count", "deprecation")
-        .alias(lower_name=Lower("name"))
-        .filter(namespace__in=people.by_slug(namespace_slug), lower_name=name.lower())
-        .first()
-    )
+    if actor.is_authenticated:
+        row = next(iter(_models_named(actor, namespace_slug, name)), None)
+    else:
+        row = next(iter(_GUESTS_MODEL.instances(namespace_slug.lower(), name.lower())), None)
     if row is None:
         if heir := moves.heir(actor, namespace_slug, name):
             raise moves.Moved(f"{namespace_slug}/{name}", heir.ref)
@@ -86,15 +83,18 @@ def deleted_models(actor: Actor, of: Namespace) -> QuerySet[RegisteredModel]:
 
 def deleted_model(actor: Actor, of: Namespace, model_id: int) -> RegisteredModel:
     """One of them; raises NotFound."""
-    row = deleted_models(actor, of).filter(pk=model_id).first()
-    if row is None:
-        raise problems.NotFound(f"{of.slug} has no deleted model {model_id} to restore.")
-    return row
+    return problems.expect(
+        deleted_models(actor, of).filter(pk=model_id).first(),
+        problems.NotFound(f"{of.slug} has no deleted model {model_id} to restore."),
+    )
 
 
 def versions(actor: Actor, of: RegisteredModel) -> QuerySet[Version]:
     """The versions of a model, itself seen by the actor, that the actor may see, newest first."""
-    rows = versions_for(role(actor, of), of)
+    return _with_related(versions_for(role(actor, of), of))
+
+
+def _with_related(rows: QuerySet[Version]) -> QuerySet[Version]:
     return rows.select_related(
         "model__namespace",
         "model__download_count",
@@ -116,13 +116,26 @@ def named_versions(actor: Actor, of: RegisteredModel) -> QuerySet[Version]:
     return versions_for(role(actor, of), of).only(*named)
 
 
+def newest_named(actor: Actor, of: RegisteredModel, most: int) -> list[Version]:
+    """The newest of them."""
+    if actor.is_authenticated:
+        return list(named_versions(actor, of)[:most])
+    return _guests_named(most).instances(of.pk)
+
+
+@cache
+def _guests_named(most: int) -> Prepared:
+    named = ("number", "label", "state", "branch", "model_id")
+    return Prepared(lambda model_id: versions_for(None, model_id).only(*named)[:most])
+
+
 def latest_of(rows: Iterable[Version]) -> Version | None:
     """The newest published version of these, which come newest first."""
     published = (row for row in rows if row.state == Version.State.PUBLISHED)
     return next((row for row in published if row.branch == "main"), None)
 
 
-def versions_for(role: str | None, of: RegisteredModel) -> QuerySet[Version]:
+def versions_for(role: str | None, of: RegisteredModel | int) -> QuerySet[Version]:
     """The versions of a visible model for that role: writers see drafts too."""
     rows = Version.objects.filter(model=of)
     return rows if sees_drafts(role) else rows.filter(state__in=Version.VISIBLE)
@@ -144,7 +157,10 @@ def sees_drafts(role: str | None) -> bool:
 def version(actor: Actor, namespace_slug: str, name: str, number: int) -> Version:
     """A version by its number; raises NotFound."""
     of = model(actor, namespace_slug, name)
-    row = versions(actor, of).filter(number=number).first()
+    if actor.is_authenticated:
+        row = versions(actor, of).filter(number=number).first()
+    else:
+        row = next(iter(_GUESTS_VERSION.instances(of.pk, number)), None)
     if row is None:
         raise _unknown(actor, of, f"{of.ref}@{number}")
     return row
@@ -166,10 +182,11 @@ def _unknown(actor: Actor, of: RegisteredModel, ref: str) -> problems.NotFound:
     )
 
 
-def latest(actor: Actor, of: RegisteredModel) -> Version | None:
+def latest(actor: Actor, of: RegisteredModel) -> Version | None:  # noqa: ARG001 - a selector
     """The newest published version; what `latest` means."""
-    rows = versions(actor, of).filter(state=Version.State.PUBLISHED, branch="main")
-    return rows.first()
+    # Whoever sees a model sees what is published of it.
+    row: Version | None = next(iter(_LATEST.instances(of.pk)), None)
+    return row
 
 
 def find_version(actor: Actor, of: RegisteredModel, ref: refs.Ref) -> Version:
@@ -217,9 +234,10 @@ def _named(rows: QuerySet[Version], name: str) -> Version | None:
 
 def file(of: Version, path: str) -> File:
     """A file of a version; raises NotFound and Withdrawn."""
-    row = File.objects.filter(version=of, path=path).select_related("blob").first()
-    if row is None:
-        raise problems.NotFound(f"{of.ref} has no file {path}.")
+    row = problems.expect(
+        File.objects.filter(version=of, path=path).select_related("blob").first(),
+        problems.NotFound(f"{of.ref} has no file {path}."),
+    )
     if of.state == Version.State.WITHDRAWN:
         raise problems.Withdrawn(f"{of.ref} was withdrawn: {of.reason}")
     return row
@@ -303,6 +321,12 @@ def files_for(of: Variant) -> list[File]:
     ]
 
 
+def signed_files(of: Version) -> dict[str, str]:
+    """The SHA-256 (hex) of each uploaded file of a version: what its manifest lists."""
+    rows = File.objects.filter(version=of, derived=False)
+    return dict(rows.values_list("path", "blob_id"))
+
+
 def may_have_files(actor: Actor, of: RegisteredModel) -> bool:
     """Whether the actor may have the files of a model that they see: always, except gated ones."""
     if not of.is_gated:
@@ -329,21 +353,40 @@ def upload(actor: Actor, uuid: UUID) -> Upload:
     """One of the actor's own uploads; raises NotFound."""
     user = require_user(actor, any_namespace=True)
     mine = Upload.objects.of(user).filter(pk=uuid).exclude(state=Upload.State.ABANDONED)
-    row = mine.first()
-    if row is None:
-        raise problems.NotFound("Upload not found. It may have expired.")
-    return row
+    return problems.expect(
+        mine.first(), problems.NotFound("Upload not found. It may have expired.")
+    )
 
 
 def tokens(actor: Actor) -> QuerySet[AccessToken]:
-    """The actor's own tokens."""
+    """The actor's own tokens, with those of their limits that the actor may know of."""
     user = require_user(actor, "admin")
-    return AccessToken.objects.filter(user=user).select_related("namespace")
+    return with_limits(AccessToken.objects.filter(user=user), actor)
+
+
+def service_tokens(actor: Actor, account: User) -> QuerySet[AccessToken]:
+    """The tokens of a service account; raises NotAllowed for all but owners of its organisation."""
+    assert account.service_of is not None  # noqa: S101 - no other account has such tokens
+    require(actor, "member.edit", account.service_of)
+    return with_limits(AccessToken.objects.filter(user=account), actor)
+
+
+def with_limits(rows: QuerySet[AccessToken], actor: Actor) -> QuerySet[AccessToken]:
+    """Tokens with those of their limits that the actor may know of."""
+    models = RegisteredModel.objects.visible_to(actor).order_by()
+    limits = TokenLimit.objects.filter(Q(model=None) | Q(model__in=models))
+    related = limits.select_related("namespace", "model__namespace")
+    return rows.select_related("namespace").prefetch_related(Prefetch("limits", related))
 
 
 def refs_of(actor: Actor, of: RegisteredModel) -> QuerySet[Ref]:
     """The refs of a model whose versions the actor may see."""
     return refs_for(role(actor, of), of.pk).select_related("version")
+
+
+def all_refs(actor: Actor, of: RegisteredModel) -> list[Ref]:
+    """The same, read."""
+    return list(refs_of(actor, of)) if actor.is_authenticated else _GUESTS_REFS.instances(of.pk)
 
 
 def refs_for(role: str | None, model_id: int) -> QuerySet[Ref]:
@@ -367,14 +410,14 @@ def access_requests(actor: Actor, of: RegisteredModel, status: str = "") -> Quer
 
 def own_access_request(actor: Actor, of: RegisteredModel) -> AccessRequest | None:
     """What the actor asked of a model that they see."""
-    if not actor.is_authenticated or is_bound_elsewhere(actor, of):
+    if not actor.is_authenticated or is_beyond_limits(actor, of):
         return None
     return AccessRequest.objects.filter(model=of, user=actor).first()
 
 
 def role(actor: Actor, of: RegisteredModel) -> str | None:
-    """The actor's role in a model's namespace."""
-    return role_in(actor, of.namespace)
+    """The actor's role at a model, which is that in its namespace."""
+    return role_in(actor, of)
 
 
 def documents(actor: Actor) -> QuerySet[SearchDocument]:
@@ -401,6 +444,8 @@ def documents_apart(actor: Actor, *, unpublished: bool = False) -> list[QuerySet
     if actor.is_authenticated:
         mine = [space.pk for space, _ in people.namespaces_of(actor)]
         shared = list(shared_with(actor))
+        if actor.reach and actor.reach.models:
+            shared += _reached_models(actor, actor.reach)
     if mine:
         parts.append(SearchDocument.objects.filter(audience__in=mine))
     if shared:
@@ -418,6 +463,14 @@ def documents_apart(actor: Actor, *, unpublished: bool = False) -> list[QuerySet
     return parts
 
 
+def _reached_models(actor: User, reach: Reach) -> Iterable[int]:
+    """The models that a limited token reaches one by one, of namespaces of its user."""
+    rows = RegisteredModel.objects.filter(
+        pk__in=reach.models, namespace__in=actor.memberships.values("namespace_id")
+    )
+    return rows.order_by().values_list("pk", flat=True)
+
+
 def whole_version(actor: Actor, namespace_slug: str, name: str, number: int) -> Version:
     """A version with its files, variants and checks fetched along; raises NotFound."""
     return whole(version(actor, namespace_slug, name, number))
@@ -425,7 +478,7 @@ def whole_version(actor: Actor, namespace_slug: str, name: str, number: int) -> 
 
 def whole(row: Version) -> Version:
     """A version with its files, variants and checks fetched along."""
-    prefetch_related_objects([row], "files__blob", "variants__entry", "checks")
+    version_parts.attach(row)
     return row
 
 
@@ -439,3 +492,23 @@ def sized_versions(
     if before is not None:
         rows = rows.filter(number__lt=before)
     return list(rows.order_by("-number")[:limit])
+
+
+def _models_named(actor: Actor, namespace_slug: str, name: str) -> QuerySet[RegisteredModel]:
+    rows = RegisteredModel.objects.visible_to(actor).alias(lower_name=Lower("name"))
+    rows = rows.filter(namespace__in=people.by_slug(namespace_slug), lower_name=name.lower())
+    return rows.select_related("namespace", "download_count", "deprecation")[:1]
+
+
+def _published(model_id: int) -> QuerySet[Version]:
+    rows = _with_related(versions_for(None, model_id))
+    return rows.filter(state=Version.State.PUBLISHED, branch="main")[:1]
+
+
+# What pages ask for most; most of their readers are guests.
+_LATEST = Prepared(_published)
+_GUESTS_REFS = Prepared(lambda model_id: refs_for(None, model_id).select_related("version"))
+_GUESTS_MODEL = Prepared(lambda *names: _models_named(AnonymousUser(), *names))
+_GUESTS_VERSION = Prepared(
+    lambda model_id, number: _with_related(versions_for(None, model_id)).filter(number=number)[:1]
+)

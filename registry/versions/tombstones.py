@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from django.db.models.functions import Lower
 
 from hub.protocol import problems
 from registry.models import Event, RegisteredModel
 from registry.people import selectors as people
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)

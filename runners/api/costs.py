@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter
 
 from hub.protocol import problems
-from hub.protocol.costs import Costs, Node
+from hub.protocol.costs import Costs, Function, Node
 from registry.api.operations import VersionView, operation
 from registry.api.outputs import Column, Columns, Output
 from registry.api.parameters import asks
 from registry.versions import selectors
 from runners.graphs import networks
-
-if TYPE_CHECKING:
-    from hub.protocol.costs import Function
 
 
 class NodeCostOutput(Output[Node]):
@@ -94,7 +91,7 @@ class GraphCosts(VersionView):
         """Read the multiply-accumulate operations, bytes and memory of a run for given sizes."""
         version, query = self.version, self.request.GET
         variant = selectors.variant(version, query.get("variant") or None, None, None)
-        costs = networks.costs(networks.of(version, variant))
+        costs = networks.costs(networks.of(variant))
         if costs is None:
             raise problems.NotFound(
                 f"The costs of {version.ref}:{variant.name} have not been counted. Prepare its "

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter
 
 from registry.api.operations import View, listing, operation, resource
@@ -11,9 +12,6 @@ from registry.api.outputs import Column, Columns, Output, Shape
 from registry.api.parameters import asks
 from runners.models import Runtime, SuiteResult
 from runners.proofs import selectors, verification
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
 
 
 class RuntimeOutput(Output[Runtime]):

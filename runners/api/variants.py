@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema_field
@@ -13,13 +13,11 @@ from registry.api.inputs import Input
 from registry.api.operations import VersionView, command, listing, operation
 from registry.api.outputs import Column, Columns, Digest, Output
 from registry.api.version_serializers import VariantOutput
+from registry.models import Variant
 from registry.versions import selectors
 from runners.api.serializers import JobOutput, job_url
 from runners.benchmarks import unmeasured
 from runners.proofs import derivations
-
-if TYPE_CHECKING:
-    from registry.models import Variant
 
 
 class BenchmarkStandingOutput(Output[unmeasured.Standing]):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from hub.protocol import problems
 from registry.api import pagination
@@ -13,11 +14,6 @@ from registry.api.parameters import PAGED, asks
 from runners.api.serializers import JobDetailOutput, JobOutput, WorkerOutput
 from runners.models import Job, Worker
 from runners.queue import selectors, services
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
-    from rest_framework.request import Request
-    from rest_framework.response import Response
 
 
 def unknown_job(_: HttpRequest, text: str) -> HttpResponse:

@@ -9,17 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 from hub.protocol import problems, stored
+from registry.core.permissions import Actor
 from registry.models import File, Variant
 from runners.benchmarks import contributions
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark import rules, summary
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-    from runners.models import Measurement
+from runners.models import Measurement
 
 RUNTIME, PROVIDER = rules.PAGE, "WasmExecutionProvider"
 MOST_RUNS = 1000

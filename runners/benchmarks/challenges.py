@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import secrets
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol import problems
-from registry.core.permissions import require_user
+from registry.core.permissions import Actor, require_user
+from registry.models import User, Version
 from registry.versions import selectors as registry
 from runners.benchmarks import record_consistency
 from runners.engine.benchmark import record as form
+from runners.engine.benchmark.typed_record import Record
 from runners.models import Challenge
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-    from registry.models import User, Version
-    from runners.engine.benchmark.typed_record import Record
 
 # Long enough for a sweep; a longer run needs another challenge.
 _LASTS = timedelta(hours=12)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 
 from hub.protocol import problems
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
 from registry.models import Variant, Version
 from registry.versions import selectors as registry
 from runners.benchmarks import offers
+from runners.benchmarks.offers import Offer
 from runners.benchmarks.timing_jobs import COMPARISON, IDLE, REQUESTED
 from runners.graphs import differences
 from runners.models import Job
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-    from runners.benchmarks.offers import Offer
 
 # Key that is equal for equal comparisons of a file.
 _KEY = ("runtime", "runtime_version", "provider", "against_version", "against_variant")

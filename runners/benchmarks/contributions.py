@@ -16,15 +16,17 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from hub.protocol import problems, stored
 from hub.protocol.vocabularies import ONNXRUNTIME
 from registry.core import events, parsing
-from registry.core.permissions import can, require_user
+from registry.core.permissions import Actor, can, require_user
+from registry.core.prepared_queries import Prepared
 from registry.models import Event, File, User, Variant, Version
 from registry.versions import lifecycle
 from registry.versions import selectors as registry
@@ -37,11 +39,6 @@ from runners.engine.benchmark.typed_record import Record
 from runners.models import ContributedRecord, Job, Measurement
 from runners.queue import services
 from runners.queue.selectors import live_workers
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from registry.core.permissions import Actor
 
 # Maximum size of a contributed record in bytes, about 800 000 samples.
 MOST_BYTES = 8 << 20
@@ -209,7 +206,11 @@ def _submit(
         kind=RECOMPUTATION,
         version=version,
         entry=variant.entry.path,
-        job_input={"contribution": row.pk, "inputs": list(map(_inputs, record.parts))},
+        job_input={
+            "contribution": row.pk,
+            "parts": list(map(_inputs, record.parts)),
+            **variant.input_options,
+        },
         requires={"runtime": ONNXRUNTIME},
         again=True,
     )
@@ -259,13 +260,25 @@ def decide(job: Job) -> ContributedRecord | None:
 
 def of_version(version: Version) -> QuerySet[ContributedRecord]:
     """The records that were contributed to a version, newest first."""
-    rows = ContributedRecord.objects.filter(variant__version=version).defer("content")
+    return _of_version(version.pk)
+
+
+def _of_version(version_id: int) -> QuerySet[ContributedRecord]:
+    rows = ContributedRecord.objects.filter(variant__version=version_id).defer("content")
     return rows.select_related("variant__version__model__namespace", "contributor")
 
 
 def without_results(version: Version) -> list[ContributedRecord]:
     """The newest pending and refused records of a version."""
-    return list(of_version(version).exclude(state=ContributedRecord.State.ACCEPTED)[:_MOST_LISTED])
+    rows: list[ContributedRecord] = _WITHOUT_RESULTS.instances(version.pk)
+    return rows
+
+
+def _without_results(version_id: int) -> QuerySet[ContributedRecord]:
+    return _of_version(version_id).exclude(state=ContributedRecord.State.ACCEPTED)[:_MOST_LISTED]
+
+
+_WITHOUT_RESULTS = Prepared(_without_results)
 
 
 def one(version: Version, pk: int) -> ContributedRecord:

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hub.protocol import stored
-
-if TYPE_CHECKING:
-    from hub.protocol.costs import Costs, Function
-    from hub.protocol.facts import Port
+from hub.protocol.costs import Costs, Function
+from hub.protocol.facts import Port
 
 CONVOLUTION, MATRIX, RECURRENT, WINDOW, FUNCTION, LAYOUT, OTHER = (
     "convolution",

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from hub.protocol import federated, problems
 from hub.protocol.signatures import benchmark_statement
 from registry.core import events
-from registry.core.permissions import require_admin
+from registry.core.permissions import Actor, require_admin
 from registry.models import User, Version
+from runners.engine.benchmark.typed_record import Record
 from runners.models import EnrolledWorker, Measurement
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from registry.core.permissions import Actor
-    from runners.engine.benchmark.typed_record import Record
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST = 64

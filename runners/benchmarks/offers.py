@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 
 from hub.protocol import problems
+from registry.models import User, Variant
 from runners.benchmarks import unmeasured
 from runners.models import Job
 from runners.queue import selectors, services
-
-if TYPE_CHECKING:
-    from registry.models import User, Variant
 
 _CPU = "CPUExecutionProvider"
 # Providers besides the CPU's that are never used, since they run elsewhere.
@@ -68,7 +66,10 @@ class Offer:
             kind=kind,
             version=variant.version,
             entry=variant.entry.path,
-            job_input=self.options | {"effort": settings.HUB_BENCH} | options,
+            job_input=self.options
+            | {"effort": settings.HUB_BENCH}
+            | variant.input_options
+            | options,
             requires=self.requires,
             pool=self.pool,
             exclusive=self.exclusive,

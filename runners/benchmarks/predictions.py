@@ -176,7 +176,7 @@ def _of_measurements(pks: Iterable[int]) -> dict[int, tuple[str, Features | None
 
 
 def _at_measured_sizes(variant: Variant, inputs: object) -> Features | None:
-    costs = networks.costs(networks.of(variant.version, variant))
+    costs = networks.costs(networks.of(variant))
     if costs is None:
         return None
     ports = read_ports(variant.facts.get("inputs"))
@@ -202,7 +202,7 @@ def _read_graphs() -> None:
     current = set(noted.values_list("variant", flat=True))
     lacking = [main for main in _mains().values() if main not in current][:MOST_GRAPHS]
     for variant in Variant.objects.filter(pk__in=lacking).select_related("version", "entry"):
-        costs = networks.costs(networks.of(variant.version, variant))
+        costs = networks.costs(networks.of(variant))
         work = None
         if costs is not None:
             ports = read_ports(variant.facts.get("inputs"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import (
     BooleanField,
@@ -27,11 +27,9 @@ from django.db.models import (
 
 from hub.protocol import benchmark_metrics, problems
 from registry.core import cursors
+from registry.core.permissions import Actor
 from runners.benchmarks import selectors
 from runners.models import Measurement
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 CANDIDATES = 1000
 KEYS = 50

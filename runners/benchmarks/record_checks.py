@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from registry.storage.files import store
 from runners.benchmarks import timing_jobs
@@ -18,9 +18,7 @@ from runners.engine.benchmark import record as form
 from runners.engine.benchmark import verdicts
 from runners.engine.benchmark.typed_record import Comparison, Record
 from runners.engine.reports import Finding, Report
-
-if TYPE_CHECKING:
-    from runners.models import Job
+from runners.models import Job
 
 RECORD, COMPARISON = "record.json", "comparison.json"
 RECORD_BYTES = 64 << 20

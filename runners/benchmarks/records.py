@@ -5,7 +5,7 @@ Only checked records come here (`record_checks`); one of a person carries that p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -16,12 +16,10 @@ from registry.models import File, Variant, Version
 from registry.versions.services import derivatives
 from runners.benchmarks import noise, record_checks, timing_jobs
 from runners.benchmarks.record_checks import COMPARISON, RECORD
+from runners.engine.benchmark import typed_record
+from runners.engine.benchmark.typed_record import Record
 from runners.engine.benchmark.verdicts import SpeedChange
 from runners.models import Comparison, Environment, Job, Measurement
-
-if TYPE_CHECKING:
-    from runners.engine.benchmark import typed_record
-    from runners.engine.benchmark.typed_record import Record
 
 FOLDER = "benchmarks"
 SAMPLES = "samples.csv"

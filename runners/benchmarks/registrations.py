@@ -7,10 +7,12 @@ from typing import Any
 from hub.protocol.stored import mapping
 from registry.core.periodic import HourlyTask, hourly_tasks
 from registry.versions import evidence
+from registry.versions import results as version_results
 from runners.benchmarks import (
     calibrations,
     contributions,
     records,
+    result_kinds,
     scheduling,
     selectors,
     speed_index,
@@ -24,6 +26,7 @@ from runners.queue.job_kinds import JobKind, job_kinds
 def register(package: str) -> None:
     """Plug into the core."""
     speed_index.connect()
+    version_results.result_kinds.register(package, *result_kinds.RESULT_KINDS)
     evidence.register(
         evidence.Evidence(
             "benchmark", "latency", "/benchmarks/{}", "/benchmarks/{}", selectors.describe

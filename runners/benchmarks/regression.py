@@ -11,10 +11,9 @@ import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from runners.benchmarks.cost_features import Features
+from runners.benchmarks.cost_features import Features
 
 COVERAGE: Final = 0.8
 # Fewer distinct models say too little: the interval would be the worst of a few errors.

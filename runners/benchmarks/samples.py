@@ -5,22 +5,18 @@ They lie in the record's file and nowhere else; the row keeps what is asked for 
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from hub.protocol import problems
 from registry.core import waiting
 from registry.models import Blob, Version
 from registry.storage.files import store
 from runners.engine.benchmark.typed_record import Process, Record
-
-if TYPE_CHECKING:
-    import io
-
-    from runners.models import Measurement
+from runners.models import Measurement
 
 HEADER = "process,sample,kept_every,rejected,nanoseconds\n"
 

@@ -7,13 +7,13 @@ docs/benchmarks.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 
 from hub.protocol import problems
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
 from registry.models import Variant, Version
 from registry.versions import selectors as registry
 from runners.benchmarks import comparisons, offers, unmeasured
@@ -22,9 +22,6 @@ from runners.engine.benchmark import shapes
 from runners.engine.benchmark.options import Options, UnusableOptionError
 from runners.models import Job
 from runners.queue import order
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 # Variants of one version that are timed without being asked for.
 _VARIANTS = 4

@@ -9,10 +9,12 @@ history.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.auth.models import AnonymousUser
 from django.db.models import (
     CharField,
     Count,
@@ -30,6 +32,7 @@ from django.db.models.functions import Coalesce, Concat
 
 from hub.protocol import problems
 from hub.protocol.vocabularies import RUNTIMES
+from registry.core.prepared_queries import Prepared
 from registry.models import RegisteredModel, Version
 from runners.models import Comparison, Environment, Measurement
 
@@ -154,10 +157,12 @@ def of_version(
 
 def listing_of(version: Version, *, with_history: bool = False) -> Listing:
     """The same with how many do not fit into the list: one question more where it is cut."""
-    rows = Measurement.objects.filter(variant__version=version)
-    if not with_history:
-        rows = Measurement.objects.filter(pk__in=counting(visible_of(version)))
-    listing = bounded(_with_details(rows), most=RESULTS, most_contributed=CONTRIBUTED)
+    if with_history:
+        rows = _with_details(Measurement.objects.filter(variant__version=version))
+        listing = bounded(rows, most=RESULTS, most_contributed=CONTRIBUTED)
+    else:
+        parts = [prepared.instances(version.pk) for prepared in _COUNTED_PARTS]
+        listing = _cut(parts, (RESULTS, CONTRIBUTED), lambda: _counted_of(version.pk))
     listing.rows.sort(key=lambda row: (row.at, row.pk), reverse=True)
     for row in listing.rows:
         row.variant.version = version
@@ -176,16 +181,43 @@ def counting(rows: QuerySet[Measurement]) -> QuerySet[Measurement, Any]:
 
 def bounded(rows: QuerySet[Measurement], *, most: int, most_contributed: int) -> Listing:
     """The newest results; unverified ones have a limit of their own and displace no others."""
+    bounds = (most, most_contributed)
+    parts = [list(_part(rows, part, bound)) for part, bound in zip(_PARTS, bounds, strict=True)]
+    return _cut(parts, bounds, lambda: rows)
+
+
+_PARTS = (Measurement.TRUSTED, Measurement.UNTRUSTED)
+
+
+def _part(rows: QuerySet[Measurement], part: Q, bound: int) -> QuerySet[Measurement]:
+    """The newest results of a part, and one more than its bound."""
+    return rows.filter(part).order_by("-at", "-pk")[: bound + 1]
+
+
+def _cut(
+    parts: Iterable[list[Measurement]],
+    bounds: Iterable[int],
+    rows: Callable[[], QuerySet[Measurement]],
+) -> Listing:
+    """The parts up to their bounds; ``rows``, all of them, are counted where one is cut."""
     results: list[Measurement] = []
     is_cut = False
-    for some_rows, bound in (
-        (rows.filter(Measurement.TRUSTED), most),
-        (rows.filter(Measurement.UNTRUSTED), most_contributed),
-    ):
-        some = list(some_rows.order_by("-at", "-pk")[: bound + 1])
-        is_cut = is_cut or len(some) > bound
-        results += some[:bound]
-    return Listing(results, rows.order_by().count() - len(results) if is_cut else 0)
+    for part, bound in zip(parts, bounds, strict=True):
+        is_cut = is_cut or len(part) > bound
+        results += part[:bound]
+    return Listing(results, rows().order_by().count() - len(results) if is_cut else 0)
+
+
+def _counted_of(version_id: int) -> QuerySet[Measurement]:
+    """The results of a version that count, with what lists show of them."""
+    return _with_details(Measurement.objects.filter(pk__in=counting(visible_of(version_id))))
+
+
+# Every page of a version asks for them, and their SQL has some hundred columns.
+_COUNTED_PARTS = (
+    Prepared(lambda version_id: _part(_counted_of(version_id), Measurement.TRUSTED, RESULTS)),
+    Prepared(lambda version_id: _part(_counted_of(version_id), Measurement.UNTRUSTED, CONTRIBUTED)),
+)
 
 
 def groups(rows: Iterable[Measurement]) -> list[Group]:
@@ -280,7 +312,7 @@ def trusted(actor: Actor) -> QuerySet[Measurement]:
     return visible(actor).filter(Measurement.TRUSTED, status__in=Measurement.PUBLIC)
 
 
-def visible_of(version: Version) -> QuerySet[Measurement]:
+def visible_of(version: Version | int) -> QuerySet[Measurement]:
     """Results of one version whose variant is still the file that was run."""
     return Measurement.objects.filter(
         variant__version=version, entry_sha256=F("variant__entry__blob")
@@ -297,6 +329,12 @@ def of_newest(actor: Actor) -> QuerySet[Measurement]:
 
 def newest(actor: Actor, limit: int = 5) -> list[Measurement]:
     """What this hub measured last, of models that the actor may see."""
+    return (
+        list(_newest(actor, limit)) if actor.is_authenticated else _guests_newest(limit).instances()
+    )
+
+
+def _newest(actor: Actor, limit: int) -> QuerySet[Measurement]:
     # As `visible`, but each row asks for its own model: all of them are many, and these are few.
     models = RegisteredModel.objects.visible_to(actor).filter(
         pk=OuterRef("variant__version__model")
@@ -310,7 +348,12 @@ def newest(actor: Actor, limit: int = 5) -> list[Measurement]:
         job__shared_from=None,
     )
     rows = rows.select_related("variant__version__model__namespace", "environment")
-    return list(rows.defer(*_HEAVY).order_by("-pk")[:limit])
+    return rows.defer(*_HEAVY).order_by("-pk")[:limit]
+
+
+@cache
+def _guests_newest(limit: int) -> Prepared:
+    return Prepared(lambda: _newest(AnonymousUser(), limit))
 
 
 def devices(actor: Actor) -> list[Device]:
@@ -366,8 +409,14 @@ def environments(actor: Actor) -> QuerySet[Environment]:
 
 def comparisons_of(*versions: Version) -> list[Comparison]:
     """The newest comparison of each variant of these versions with an earlier one, that counts."""
+    if len(versions) == 1:
+        return _COMPARISONS.instances(versions[0].pk)
+    return list(_comparisons(*(version.pk for version in versions)))
+
+
+def _comparisons(*version_ids: int) -> QuerySet[Comparison]:
     rows = Comparison.objects.filter(
-        candidate__version__in=[version.pk for version in versions],
+        candidate__version__in=version_ids,
         baseline_sha256=F("baseline__entry__blob"),
         candidate_sha256=F("candidate__entry__blob"),
     )
@@ -380,7 +429,10 @@ def comparisons_of(*versions: Version) -> list[Comparison]:
         "candidate__version", "baseline__version", "environment"
     )
     heavy = [f"{side}__{name}" for side in ("candidate", "baseline") for name in _LONG]
-    return list(comparisons.defer("record", *heavy).order_by("-at", "-pk"))
+    return comparisons.defer("record", *heavy).order_by("-at", "-pk")
+
+
+_COMPARISONS = Prepared(_comparisons)
 
 
 def comparison(version: Version, pk: int) -> Comparison:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from hub.protocol import filters
 from registry.catalogue import documents, speeds
+from registry.catalogue.searchable import Fact
 from registry.catalogue.speeds import Setup, Speed
+from registry.models import Variant, Version
 from runners.benchmarks import selectors
 from runners.models import Measurement
-
-if TYPE_CHECKING:
-    from registry.catalogue.searchable import Fact
-    from registry.models import Variant, Version
 
 # What every model is timed with unasked: one inference after another, each with one thread.
 DEFAULT = {"scenario": "single_stream", "batch": 1, "threads": 1, "call_style": "run"}

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Case, F, Min, When
+from django.db.models import Case, F, Min, QuerySet, When
 
 from hub.protocol.benchmark_metrics import ENERGY
 from hub.protocol.figures import Kind
+from registry.core.prepared_queries import Prepared
 from runners.benchmarks import selectors
 from runners.models import Measurement
 
@@ -51,11 +52,14 @@ def inputs_of(keys: Iterable[str]) -> dict[str, list[Any]]:
 
 def with_energy(variant: Variant | None) -> Measurement | None:
     """The newest shown result of a variant that tells energy; what was measured comes first."""
-    if variant is None:
-        return None
+    rows = _WITH_ENERGY.instances(variant.pk) if variant else []
+    return next(iter(rows), None)
+
+
+def _with_energy(variant_id: int) -> QuerySet[Measurement]:
     rows = (
         Measurement.objects.filter(
-            variant=variant,
+            variant=variant_id,
             entry_sha256=F("variant__entry__blob"),
             status__in=Measurement.PUBLIC,
             **{f"{ENERGY.column}__isnull": False},
@@ -64,7 +68,11 @@ def with_energy(variant: Variant | None) -> Measurement | None:
         .select_related("variant")
     )
     measured_first = Case(When(**{ENERGY.provenance: Kind.MEASURED}, then=0), default=1)
-    return rows.order_by(measured_first, "-pk").first()
+    return rows.order_by(measured_first, "-pk")[:1]
+
+
+# The head of every page of a version asks for it.
+_WITH_ENERGY = Prepared(_with_energy)
 
 
 def of_newest(actor: Actor, **narrowed: str) -> selectors.Listing:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from hub.protocol.figures import Kind, Status
 from hub.protocol.vocabularies import ONNXRUNTIME
+from registry.core.prepared_queries import Prepared
 from registry.models import Variant
 from runners.benchmarks.timing_jobs import BENCHMARK
 from runners.engine.reports import StageStatus, stored_verdicts
@@ -41,15 +43,9 @@ def of(variant: Variant) -> Standing:
 
     What others contributed without a signature does not count.
     """
-    version = variant.version
-    jobs = Job.objects.filter(version=version, kind=BENCHMARK, entry=variant.entry.path)
-    job = jobs.defer("report").order_by("-queued_at", "-pk").first()
-    timed = Measurement.objects.filter(
-        variant=variant,
-        entry_sha256=F("variant__entry__blob"),
-        status__in=Measurement.PUBLIC,
-    ).filter(Measurement.TRUSTED)
-    if timed.exists():
+    jobs: list[Job] = _JOBS.instances(variant.version_id, variant.entry.path)
+    job = next(iter(jobs), None)
+    if _TIMED.rows(variant.pk):
         return Standing(MEASURED, "", job)
     if job is not None and job.state in Job.LIVE:
         return Standing(str(job.state), "", job)
@@ -64,17 +60,37 @@ def obstacle(variant: Variant) -> str:
     """
     if variant.origin != Variant.Origin.UPLOADED:
         return ""
-    checks = Job.objects.filter(
-        version=variant.version_id, kind="check", entry=variant.entry.path
-    ).with_verdict()
-    newest = checks.order_by("-finished_at", "-pk").first()
-    if newest is None:
+    checks: list[Job] = _CHECKS.instances(variant.version_id, variant.entry.path)
+    if not checks:
         return ""
+    [newest] = checks
     load = stored_verdicts(newest.typed_report.facts.get("verdicts")).get(_LOAD)
     if load is None or load.status not in _DOES_NOT_LOAD:
         return ""
     release = newest.typed_report.versions.get(ONNXRUNTIME, "")
     return f"{f'{_TITLE} {release}'.strip()} does not load the model: {load.message}"
+
+
+def _jobs(version_id: int, entry: str) -> QuerySet[Job]:
+    rows = Job.objects.filter(version=version_id, kind=BENCHMARK, entry=entry).defer("report")
+    return rows.order_by("-queued_at", "-pk")[:1]
+
+
+def _timed(variant_id: int) -> QuerySet[Measurement, Any]:
+    rows = Measurement.objects.filter(
+        variant=variant_id,
+        entry_sha256=F("variant__entry__blob"),
+        status__in=Measurement.PUBLIC,
+    )
+    return rows.filter(Measurement.TRUSTED).order_by().values_list("pk")[:1]
+
+
+def _checks(version_id: int, entry: str) -> QuerySet[Job]:
+    rows = Job.objects.filter(version=version_id, kind="check", entry=entry).with_verdict()
+    return rows.order_by("-finished_at", "-pk")[:1]
+
+
+_JOBS, _TIMED, _CHECKS = Prepared(_jobs), Prepared(_timed), Prepared(_checks)
 
 
 def _reason(variant: Variant, job: Job | None) -> str:

@@ -7,18 +7,14 @@ to nobody else.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hub.protocol import problems
 from hub.protocol.facts import Facts
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
 from registry.models import File, Version
 from registry.versions import lifecycle
 from runners.models import Job
 from runners.queue import services
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 # In a job's input: it was asked for by the author of a draft, and no check waits for it.
 MARK = "reading"

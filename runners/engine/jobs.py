@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from hub.protocol import strict
 from runners.engine.checks import check
@@ -20,10 +21,6 @@ from runners.engine.confine.children import Ending, EndingKind, Stop
 from runners.engine.confine.isolation import Confinement, Limits
 from runners.engine.onnx_files import staging, text
 from runners.engine.reports import Finding, Outcome, OutputFile, Report, Scan
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 # What is left to a stage when its job's time is nearly over: enough to fail with a verdict.
 _LEAST_SECONDS = 1.0
@@ -87,6 +84,7 @@ class Job:
     tell: Callable[[int, str], None]
     _size: int = 0
     _room: int = 0
+    _endings: dict[str, Ending] = field(default_factory=dict)
     _started: float = field(default_factory=time.monotonic)
 
     def run(self, flow: Callable[[Job], Report]) -> Report:
@@ -201,12 +199,35 @@ class Job:
         `limits` are fields of `Limits` in place of the usual ones. `writes` tells whether the child
         may write to `work` and `out`, whose files are counted together. Raises JobError and
         StoppedError for ends that are not the model's doing, and RefusedError for a child that
-        wrote too much.
+        wrote too much. A task that `ahead` has done under this name is not repeated.
         """
+        if name in self._endings:
+            return self._endings.pop(name)
         confinement = self._confinement(limits)
         if not writes:
             confinement = isolation.reading_only(confinement)
         return self._usable(children.run(task, confinement, self.stop), name, confinement.limits)
+
+    def ahead(self, tasks: Mapping[str, Callable[[], Any]], **limits: Any) -> bool:
+        """Do the tasks of later stages in one child, one after the other.
+
+        A child costs about as much as the run of a small model. `tasks` are by the names of their
+        stages, and may be repeated: if one of them ends the child or exceeds `limits`, nothing is
+        kept, and each stage starts a child of its own, so that the end belongs to one task. Tells
+        whether the tasks were done. Raises what `stage` raises.
+        """
+        if len(tasks) < 2:
+            return False
+        ending = self.stage(
+            f"{next(iter(tasks))} and others",
+            lambda: list(map(children.outcome, tasks.values())),
+            **limits,
+        )
+        answer = ending.answer if ending.kind == EndingKind.ANSWERED else None
+        if not isinstance(answer, list) or len(answer) != len(tasks):
+            return False
+        self._endings |= zip(tasks, map(children.ending_of, answer), strict=True)
+        return True
 
     def fresh_stage(
         self,

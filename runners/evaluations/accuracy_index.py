@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from hub.protocol.accuracy import stated
 from registry.catalogue import accuracies, documents
 from registry.catalogue.accuracies import Accuracy
+from registry.models import Variant, Version
 from runners.evaluations import selectors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from registry.models import Variant, Version
 
 
 def connect() -> None:

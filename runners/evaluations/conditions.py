@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hub.protocol import accuracy
+from registry.models import Version
 from registry.versions.conditions import Answer, Condition, ConditionKind
 from runners.evaluations import selectors
-
-if TYPE_CHECKING:
-    from registry.models import Version
-    from runners.models import Evaluation
+from runners.models import Evaluation
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,17 @@ from __future__ import annotations
 from registry.core import outbox
 from registry.models import Dataset
 from registry.versions import evidence
+from registry.versions import results as version_results
 from registry.versions.conditions import condition_kinds
 from runners.engine.evaluation import rules
-from runners.evaluations import accuracy_index, conditions, results, scheduling, selectors
+from runners.evaluations import (
+    accuracy_index,
+    conditions,
+    result_kinds,
+    results,
+    scheduling,
+    selectors,
+)
 from runners.queue.job_kinds import JobKind, job_kinds
 
 
@@ -15,6 +23,7 @@ def register(package: str) -> None:
     """Plug into the core."""
     accuracy_index.connect()
     condition_kinds.register(package, *conditions.KINDS)
+    version_results.result_kinds.register(package, result_kinds.ACCURACY)
     evidence.register(
         evidence.Evidence(
             "evaluation",

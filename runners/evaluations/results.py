@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -12,10 +12,7 @@ from hub.protocol import accuracy, pairs
 from hub.protocol.intervals import IntervalMethod
 from registry.core import events
 from registry.models import DatasetVersion, Variant
-from runners.models import Evaluation
-
-if TYPE_CHECKING:
-    from runners.models import Job
+from runners.models import Evaluation, Job
 
 
 @transaction.atomic

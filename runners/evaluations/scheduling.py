@@ -8,23 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import accuracy, problems
+from hub.protocol.splits import Split
 from hub.protocol.vocabularies import ONNXRUNTIME
 from registry.cards import claims, mentions, resolution
-from registry.core.permissions import require
-from registry.models import Dataset, DatasetVersion, Variant, Version
+from registry.cards.claims import Claim
+from registry.core.permissions import Actor, require
+from registry.models import Dataset, DatasetVersion, User, Variant, Version
 from registry.versions import selectors as registry
 from runners.engine.evaluation import rules
+from runners.models import Job
 from runners.queue import order, services
-
-if TYPE_CHECKING:
-    from hub.protocol.splits import Split
-    from registry.cards.claims import Claim
-    from registry.core.permissions import Actor
-    from registry.models import User
-    from runners.models import Job
 
 KIND = "evaluation"
 # After the first evidence of all versions, and before further evidence.
@@ -162,10 +158,8 @@ def _enqueue(
         "number": dataset.number,
         "split": target.split.document(),
         "data_files": dict(paths.values_list("path", "blob")),
+        **variant.input_options,
     }
-    inputs = version.card.get("inputs") if isinstance(version.card, dict) else None
-    if target.split.reader == "images" and isinstance(inputs, dict):
-        job_input["inputs"] = inputs
     return services.enqueue(
         kind=KIND,
         version=version,

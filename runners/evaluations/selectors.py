@@ -13,6 +13,7 @@ from django.db.models import F, Max, QuerySet
 from hub.protocol import accuracy, pairs, problems
 from hub.protocol.figures import Status
 from hub.protocol.vocabularies import SHARES
+from registry.core.prepared_queries import Prepared
 from registry.versions import evidence
 from runners.evaluations import scheduling
 from runners.models import Evaluation, Job
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from registry.cards.claims import Claim
     from registry.models import Variant, Version
 
-# The leading metric of each task.
-_LEADING = ("accuracy", "rmse")
 # How much a claim must exceed the interval of a measurement to count as too high.
 EXCESS = 0.01
 
@@ -74,7 +73,7 @@ class Overview:
     unmeasured: list[Unmeasured]
 
 
-def rows_of(*versions: Version) -> QuerySet[Evaluation]:
+def rows_of(*versions: Version | int) -> QuerySet[Evaluation]:
     """The newest measurement of each variant, split and metric, on the newest data that it had.
 
     A measurement counts only while its variant still is the file that was run.
@@ -87,6 +86,10 @@ def rows_of(*versions: Version) -> QuerySet[Evaluation]:
     rows = valid.filter(pk__in=newest).select_related("variant__entry", "dataset_version__dataset")
     rows = rows.order_by("variant", "dataset_version", "split", "pk")
     return rows.defer("right_rows")
+
+
+# Every page that shows accuracy asks for them.
+_OF_VERSION = Prepared(lambda version_id: rows_of(version_id).defer(None))
 
 
 def describe(version: Version, pk: int) -> str:
@@ -140,7 +143,7 @@ def shared(variants: Sequence[Variant]) -> dict[int, Evaluation]:
     """One figure of each measured variant, by its key: on the split that most of them share."""
     by_variant: dict[int, dict[tuple[int, str, str], Evaluation]] = {}
     versions = {variant.version_id: variant.version for variant in variants}
-    for row in rows_of(*versions.values()).filter(metric__in=_LEADING):
+    for row in rows_of(*versions.values()).filter(metric__in=accuracy.LEADING):
         key = (row.dataset_version_id, row.split, row.metric)
         by_variant.setdefault(row.variant_id, {})[key] = row
     own = {pk: by_variant[pk] for pk in {row.pk for row in variants} if pk in by_variant}
@@ -160,7 +163,7 @@ def overview(version: Version) -> Overview:
         if row.dataset and row.split and row.metric
     }
     rows = []
-    evaluations = sorted(rows_of(version).defer(None), key=_place)
+    evaluations = sorted(_OF_VERSION.instances(version.pk), key=_place)
     accuracies: dict[tuple[int | None, int, str], Evaluation] = {
         (row.variant_id, row.dataset_version_id, row.split): row
         for row in evaluations

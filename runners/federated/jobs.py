@@ -8,25 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import structlog
 from django.db import DatabaseError
 from django.utils import timezone
 
 from hub.protocol import federated, problems
+from registry.core.outbox import Subject
 from registry.federated.models import Aggregate, Contribution, Round, Training
 from registry.federated.services import contributions, rounds, trainings
 from registry.federated.services.contributions import Verdict
+from runners.engine.reports import Report
 from runners.models import Job
 from runners.queue import services
 from runners.queue.job_kinds import GoneError, Staged
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from registry.core.outbox import Subject
-    from runners.engine.reports import Report
 
 log = structlog.get_logger(__name__)
 
@@ -72,9 +69,12 @@ def on_event(subject: Subject) -> None:
         row = Training.objects.filter(pk=subject.key, state=Training.State.DRAFT).first()
         if row is not None and not row.layout_sha256:
             services.enqueue(
-                kind=SCHEMA, version=row.base, entry=row.entry,
-                job_input={"training": row.pk, "roles": row.roles}, priority=Job.URGENT,
-            )  # fmt: skip
+                kind=SCHEMA,
+                version=row.base,
+                entry=row.entry,
+                job_input={"training": row.pk, "roles": row.roles},
+                priority=Job.URGENT,
+            )
         return
     training_round = Round.objects.filter(pk=subject.key).select_related("training__model").first()
     if training_round is not None:

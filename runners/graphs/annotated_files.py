@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hub.protocol import problems
-from registry.core.permissions import require_user
+from registry.core.permissions import Actor, require_user
+from registry.core.prepared_queries import Prepared
 from registry.models import File, Variant, Version
 from runners.models import Job
 from runners.queue import services
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 KIND = "annotate"
 _URGENT = 2
@@ -65,9 +62,14 @@ def copies(version: Version, properties: Mapping[str, Mapping[str, str]]) -> dic
     return {path: Copy(path, job, files.get(_copy_digest(job))) for path, job in newest.items()}
 
 
+_SUCCEEDED = Prepared(
+    lambda version_id: Job.objects.filter(version=version_id, kind=KIND, state=Job.State.SUCCEEDED)
+)
+
+
 def sources(version: Version) -> dict[str, str]:
     """Each copy's SHA-256 with the path of the file that it was made from."""
-    rows = Job.objects.filter(version=version, kind=KIND, state=Job.State.SUCCEEDED)
+    rows = _SUCCEEDED.instances(version.pk)
     return {_copy_digest(job): job.entry for job in rows if _copy_digest(job)}
 
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 
 from hub.protocol.stored import mapping
+from registry.models import File
 from registry.storage.files import store
 from registry.versions.services import derivatives
-
-if TYPE_CHECKING:
-    from registry.models import File
-    from runners.models import Job
+from runners.models import Job
 
 
 @transaction.atomic
@@ -33,6 +31,22 @@ def keep(job: Job, folder: str) -> None:
             folder=folder,
             output=derivatives.Output(name, sha256),
         )
+
+
+def of(file: File, kind: str) -> tuple[Job | None, dict[str, File]]:
+    """The newest job of a kind on a file, one that succeeded first, and what it made, by name."""
+    jobs = Job.objects.filter(
+        version=file.version_id, kind=kind, entry=file.path, subject=file.blob_id
+    ).order_by("-queued_at")
+    job = jobs.filter(state=Job.State.SUCCEEDED).first() or jobs.first()
+    if job is None or job.state != Job.State.SUCCEEDED:
+        return job, {}
+    digests = job.typed_report.files
+    rows = File.objects.filter(
+        version=file.version_id, derived=True, blob__in=digests.values(), blob__erased_at=None
+    )
+    files = {row.blob_id: row for row in rows.select_related("blob")}
+    return job, {name: files[digest] for name, digest in digests.items() if digest in files}
 
 
 def is_in(file: File, folder: str) -> bool:

@@ -8,18 +8,15 @@ the earlier one is withdrawn, the differences of its graph are deleted too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import problems, stored
-from registry.core.permissions import require_user
+from registry.core.permissions import Actor, require_user
 from registry.models import File, Variant, Version
 from registry.versions import selectors as registry
 from runners.engine.graphs.changes import Change
 from runners.models import Job
 from runners.queue import order, services
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 KIND = "difference"
 # Folder of the files of the earlier version in a job.

@@ -7,24 +7,20 @@ with it. Their content is made by a process that has read an upload.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 
 from hub.protocol.costs import Costs
 from hub.protocol.stored import mapping
 from registry.core import events
-from registry.core.permissions import require_user
-from registry.models import File, Variant
+from registry.core.permissions import Actor, require_user
+from registry.models import File, Variant, Version
 from registry.versions import selectors as registry
 from runners.engine.costs import METHOD
 from runners.graphs import derived_files
 from runners.models import Job
 from runners.queue import services
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-    from registry.models import Version
 
 KIND = "skeleton"
 FOLDER = "graph"
@@ -73,21 +69,10 @@ def request(actor: Actor, *, version: Version, variant: Variant) -> Job:
     return _enqueue(version, variant, _URGENT)
 
 
-def of(version: Version, variant: Variant) -> Network:
+def of(variant: Variant) -> Network:
     """A variant's graph."""
-    jobs = Job.objects.filter(
-        version=version, kind=KIND, entry=variant.entry.path, subject=variant.entry.blob_id
-    )
-    newest = jobs.order_by("-queued_at")
-    job = newest.filter(state=Job.State.SUCCEEDED).first() or newest.first()
-    if job is None or job.state != Job.State.SUCCEEDED:
-        return Network(job)
-    digests = job.typed_report.files
-    rows = File.objects.filter(
-        version=version, derived=True, blob__in=digests.values(), blob__erased_at=None
-    )
-    files = {file.blob_id: file for file in rows.select_related("blob")}
-    return Network(job, *(files.get(digests.get(name, "")) for name in (SKELETON, NODES, COSTS)))
+    job, files = derived_files.of(variant.entry, KIND)
+    return Network(job, *(files.get(name) for name in (SKELETON, NODES, COSTS)))
 
 
 def table(network: Network) -> dict[str, Any]:

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import problems
-from registry.core.permissions import require_user
+from registry.core.permissions import Actor, require_user
 from registry.models import File, Version
 from registry.versions.selectors import require_files
 from runners.graphs import derived_files
 from runners.models import Job
 from runners.queue import services
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 KIND = "tensors"
 FOLDER = "tensors"
@@ -72,20 +69,8 @@ def request(actor: Actor, *, version: Version, file: File) -> Job:
 
 def of(file: File) -> Reading:
     """The statistics of a file's tensors."""
-    jobs = Job.objects.filter(
-        version=file.version_id, kind=KIND, entry=file.path, subject=file.blob_id
-    )
-    newest = jobs.order_by("-queued_at")
-    job = newest.filter(state=Job.State.SUCCEEDED).first() or newest.first()
-    if job is None or job.state != Job.State.SUCCEEDED:
-        return Reading(job)
-    rows = File.objects.filter(
-        version=file.version_id,
-        derived=True,
-        blob__in=job.typed_report.files.values(),
-        blob__erased_at=None,
-    )
-    return Reading(job, rows.select_related("blob").first())
+    job, files = derived_files.of(file, KIND)
+    return Reading(job, next(iter(files.values()), None))
 
 
 def table(reading: Reading) -> dict[str, Any]:

@@ -50,8 +50,14 @@ class Evaluation(models.Model):
             models.UniqueConstraint(fields=["job", "metric"], name="evaluation_once_per_job"),
             models.UniqueConstraint(
                 fields=[
-                    "variant", "entry_sha256", "dataset_version", "split", "metric", "method",
-                    "runtime", "runtime_version",
+                    "variant",
+                    "entry_sha256",
+                    "dataset_version",
+                    "split",
+                    "metric",
+                    "method",
+                    "runtime",
+                    "runtime_version",
                 ],
                 name="evaluation_unique",
             ),
@@ -73,7 +79,7 @@ class Evaluation(models.Model):
             models.CheckConstraint(condition=~Q(split=""), name="evaluation_has_split"),
             matches("entry_sha256", HEX64, "evaluation"),
             matches("predictions_sha256", HEX64, "evaluation"),
-        ]  # fmt: skip
+        ]
 
     def __str__(self) -> str:
         return f"{self.metric} {self.value:g} on {self.dataset_version_id}:{self.split}"

@@ -6,8 +6,6 @@ record without its samples. A row counts only while its variant still is the fil
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
@@ -15,15 +13,13 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 
 from hub.protocol import benchmark_metrics, figures
+from hub.protocol.benchmark_metrics import BenchmarkMetric
 from hub.protocol.figures import Figure, Kind, Status, Unit
 from hub.protocol.intervals import Interval, IntervalMethod
 from registry.models.constraints import HEX64, matches, one_of
 from runners.engine.benchmark.typed_record import Record
 from runners.models.jobs import Job
 from runners.models.trust import EnrolledWorker
-
-if TYPE_CHECKING:
-    from hub.protocol.benchmark_metrics import BenchmarkMetric
 
 DEVICE = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 

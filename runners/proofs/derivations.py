@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import digests, problems
 from hub.protocol.variants import KINDS, UPGRADE, Option, with_option
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
+from registry.models import Version
 from registry.versions import blob_selectors
 from registry.versions import selectors as registry
+from runners.models import Job
 from runners.proofs.verification import upgrade_options
 from runners.queue import services
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-    from registry.models import Version
-    from runners.models import Job
 
 NAME_CHARACTERS = 64
 _URGENT = 2
@@ -64,7 +61,7 @@ def request(
             )
     source = registry.variant(version, variant or None, None, None)
     if variant_kind == UPGRADE:
-        options = _target(opset) | upgrade_options(version)
+        options = _target(opset) | upgrade_options(source)
     else:
         options = _recipe(actor, kind, calibration, keep_float32)
     needs = {"runtime": variant_kind.runtime}

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
+from functools import cache
 
-from django.db.models import Exists, OuterRef
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Exists, OuterRef, QuerySet
 
+from registry.core.permissions import Actor
+from registry.core.prepared_queries import Prepared
 from registry.models import RegisteredModel, Variant, Version
 from registry.models.files import sufficient
 from runners.models import ConformanceResult
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from registry.core.permissions import Actor
 
 # Number of results that are read: a job writes up to four.
 _READ = 60
@@ -33,18 +33,7 @@ class Measurement:
 
 def measurements(actor: Actor) -> list[Measurement]:
     """The newest jobs that measured released versions, with one query for their rows."""
-    # Visibility is checked for the few models of these rows, not for all models.
-    visible = RegisteredModel.objects.visible_to(actor).filter(
-        pk=OuterRef("variant__version__model")
-    )
-    rows = (
-        ConformanceResult.objects.filter(
-            Exists(visible), variant__version__state__in=Version.SERVED, job__shared_from=None
-        )
-        .select_related("variant__version__model__namespace")
-        .defer("variant__facts", "variant__derivation", "figures", "node")
-        .order_by("-pk")[:_READ]
-    )
+    rows = _results(actor) if actor.is_authenticated else _GUESTS_RESULTS.instances()
     by_job: dict[tuple[object, int], list[ConformanceResult]] = {}
     for row in rows:
         by_job.setdefault((row.job_id, row.variant_id), []).append(row)
@@ -62,11 +51,38 @@ def measurements(actor: Actor) -> list[Measurement]:
 
 def upgrade(actor: Actor) -> Variant | None:
     """The newest upgraded variant whose proof is enough for this hub; its original is with it."""
+    strengths = tuple(sorted(sufficient()))
+    if actor.is_authenticated:
+        return _upgrades(actor, strengths).first()
+    return next(iter(_guests_upgrades(strengths).instances()), None)
+
+
+def _results(actor: Actor) -> QuerySet[ConformanceResult]:
+    # Visibility is checked for the few models of these rows, not for all models.
+    visible = RegisteredModel.objects.visible_to(actor).filter(
+        pk=OuterRef("variant__version__model")
+    )
+    rows = ConformanceResult.objects.filter(
+        Exists(visible), variant__version__state__in=Version.SERVED, job__shared_from=None
+    ).select_related("variant__version__model__namespace")
+    rows = rows.defer("variant__facts", "variant__derivation", "figures", "node")
+    return rows.order_by("-pk")[:_READ]
+
+
+_GUESTS_RESULTS = Prepared(lambda: _results(AnonymousUser()))
+
+
+def _upgrades(actor: Actor, strengths: Sequence[str]) -> QuerySet[Variant]:
     visible = RegisteredModel.objects.visible_to(actor).filter(pk=OuterRef("version__model"))
     rows = Variant.objects.filter(
         Exists(visible),
         origin=Variant.Origin.UPGRADED,
-        proof_strength__in=sorted(sufficient()),
+        proof_strength__in=strengths,
         version__state__in=Version.SERVED,
     ).select_related("version__model__namespace", "derived_from")
-    return rows.defer("facts", "derivation").order_by("-pk").first()
+    return rows.defer("facts", "derivation").order_by("-pk")[:1]
+
+
+@cache
+def _guests_upgrades(strengths: tuple[str, ...]) -> Prepared:
+    return Prepared(lambda: _upgrades(AnonymousUser(), strengths))

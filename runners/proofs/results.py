@@ -6,7 +6,7 @@ A report comes from a process that has read an upload: what does not fit the tab
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -17,11 +17,9 @@ from hub.protocol.variants import UPGRADE
 from registry.core import events
 from registry.models import File, Variant, Version
 from registry.versions.services import derivatives
+from runners.engine.reports import Report
 from runners.models import ConformanceResult, Job, SuiteResult, SuiteRun
 from runners.proofs import derivations
-
-if TYPE_CHECKING:
-    from runners.engine.reports import Report
 
 EVIDENCE = "evidence"
 WORDS = 4000

@@ -15,6 +15,7 @@ from django.db.models import Count, F, Max, QuerySet
 from hub.protocol import problems
 from hub.protocol.variants import JOBS
 from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE, RUNTIMES
+from registry.core.prepared_queries import Prepared
 from registry.models import Variant, Version
 from runners.models import ConformanceResult, Job, SuiteResult, SuiteRun
 from runners.proofs import verification
@@ -109,13 +110,25 @@ def results_of(version: Version, *, with_history: bool = False) -> list[Conforma
 
     A result counts only while its variant still is the file that was run.
     """
-    all_of_it = ConformanceResult.objects.filter(variant__version=version)
-    rows = all_of_it.select_related("variant__entry", "evidence").order_by("-at", "-pk")
-    if with_history:
-        return list(rows[:RESULTS])
-    valid = all_of_it.filter(entry_sha256=F("variant__entry__blob"))
+    return list(_results(version.pk)[:RESULTS]) if with_history else _NEWEST.instances(version.pk)
+
+
+def _results(version_id: int) -> QuerySet[ConformanceResult]:
+    rows = ConformanceResult.objects.filter(variant__version=version_id)
+    return rows.select_related("variant__entry", "evidence").order_by("-at", "-pk")
+
+
+def _newest_results(version_id: int) -> QuerySet[ConformanceResult]:
+    valid = ConformanceResult.objects.filter(
+        variant__version=version_id, entry_sha256=F("variant__entry__blob")
+    )
     groups = valid.order_by().values("variant", "runtime", "check_kind")
-    return list(rows.filter(pk__in=groups.annotate(newest=Max("pk")).values("newest")))
+    newest = groups.annotate(newest=Max("pk")).values("newest")
+    return _results(version_id).filter(pk__in=newest)
+
+
+# Every page that shows evidence asks for them.
+_NEWEST = Prepared(_newest_results)
 
 
 def result(version: Version, pk: int) -> ConformanceResult:
@@ -182,10 +195,15 @@ def matrices(version: Version, results: Sequence[ConformanceResult] | None = Non
                 for check in CHECKS
             ),
         )
-        for variant in Variant.objects.filter(version=version).select_related(
-            "entry", "derived_from"
-        )
+        for variant in _VARIANTS.instances(version.pk)
     ]
+
+
+_VARIANTS = Prepared(
+    lambda version_id: Variant.objects.filter(version=version_id).select_related(
+        "entry", "derived_from"
+    )
+)
 
 
 def upgrade_histories(version: Version) -> list[UpgradeHistory]:
@@ -275,12 +293,19 @@ def suite_changes(before: SuiteRun, after: SuiteRun) -> list[tuple[str, str, str
 
 def _newest_jobs(version: Version) -> dict[tuple[str, str, str], Job]:
     """The newest job of each check, by the path of its file, its runtime and the check."""
-    rows = Job.objects.filter(version=version, kind="conformance").order_by("queued_at")
     return {
         (job.entry, str(job.input.get("runtime", "")), check): job
-        for job in rows.defer("report")
+        for job in _CONFORMANCE_JOBS.instances(version.pk)
         for check in job.input.get("checks") or CHECKS
     }
+
+
+def _conformance_jobs(version_id: int) -> QuerySet[Job]:
+    rows = Job.objects.filter(version=version_id, kind="conformance")
+    return rows.order_by("queued_at").defer("report")
+
+
+_CONFORMANCE_JOBS = Prepared(_conformance_jobs)
 
 
 def _runtimes(results: Iterable[ConformanceResult], jobs: Iterable[Job]) -> list[str]:

@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hub.protocol import filters
 from registry.catalogue import documents
+from registry.catalogue.searchable import Fact
+from registry.models import Version
 from runners.models import ConformanceResult, ConformanceVerdict
 from runners.proofs import selectors
-
-if TYPE_CHECKING:
-    from registry.catalogue.searchable import Fact
-    from registry.models import Version
 
 _Check, _Outcome = ConformanceResult.Check, ConformanceResult.Outcome
 # Checks that compare a runtime with something else, and their outcomes that mean that there was

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
@@ -19,7 +19,8 @@ from django.utils import timezone
 from hub.protocol import problems, proofs
 from hub.protocol.runtime_builds import CPU, PORTABLE
 from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
+from registry.core.prepared_queries import Prepared
 from registry.models import Variant, Version
 from registry.versions import selectors as registry
 from runners.engine import conformance
@@ -27,9 +28,6 @@ from runners.engine.onnx_files.describe import METHOD
 from runners.models import ConformanceResult, Job, MethodSet, Runtime, SuiteRun
 from runners.queue import job_kinds, order, selectors, services
 from runners.queue.content import ENGINE
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 # A runtime that no worker has offered for this long gets no more proofs.
 RETIRED = timedelta(days=7)
@@ -80,8 +78,11 @@ def offered() -> dict[tuple[str, str], str]:
 
 def current() -> list[Runtime]:
     """The newest version of each runtime that is offered or was until recently."""
-    rows = Runtime.objects.filter(seen_at__gt=timezone.now() - RETIRED).order_by("first_seen_at")
+    rows: list[Runtime] = _SINCE.instances(timezone.now() - RETIRED)
     return list({row.name: row for row in rows}.values())
+
+
+_SINCE = Prepared(lambda since: Runtime.objects.filter(seen_at__gt=since).order_by("first_seen_at"))
 
 
 def schedule_missing(version: Version, *, priority: int | None = None) -> int:
@@ -128,7 +129,7 @@ def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "
     """
     require(actor, "version.derive", version.model)
     registry.require_served(version, "versions can be tested for conformance")
-    rows = Variant.objects.filter(version=version).select_related("entry")
+    rows = version.variants.select_related("entry")
     variants = [registry.variant(version, variant, None, None)] if variant else list(rows)
     offers = [row for row in current() if runtime in ("", row.name)]
     if not offers:
@@ -141,7 +142,7 @@ def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "
             "conformance",
             version,
             variant,
-            _conformance_input(offer, version),
+            _conformance_input(offer, variant),
             priority=REQUESTED,
             again=True,
         )
@@ -265,7 +266,7 @@ def _due(variant: Variant, runtimes: Iterable[Runtime]) -> Iterable[tuple[str, d
         if runtime.name == REFERENCE and variant.origin != Variant.Origin.UPLOADED:
             continue  # it judges derived files too, but is tested on uploaded ones alone
         job_input = _runtime_input(runtime)
-        checks = _conformance_input(runtime, variant.version)
+        checks = _conformance_input(runtime, variant)
         is_first = runtime.name == UPGRADING and variant.origin == Variant.Origin.UPLOADED
         if is_first and REFERENCE in versions:
             yield "conformance", checks | {"checks": QUICK}
@@ -275,7 +276,7 @@ def _due(variant: Variant, runtimes: Iterable[Runtime]) -> Iterable[tuple[str, d
         if runtime.name == UPGRADING and variant.facts and variant.typed_facts.method < METHOD:
             yield "describe", {**job_input, "method": METHOD}
         if is_first:
-            options = job_input | {"source": variant.name} | upgrade_options(variant.version)
+            options = job_input | {"source": variant.name} | upgrade_options(variant)
             for target in (None, *_outdated_targets(variant)):
                 yield "upgrade", options | {"target": target}
             if REFERENCE in versions:
@@ -293,22 +294,17 @@ def _outdated_targets(source: Variant) -> list[int]:
     return sorted(filter(None, opsets - {PORTABLE.opset, CPU.ceiling.opset}))
 
 
-def upgrade_options(version: Version) -> dict[str, Any]:
-    """Options of every upgrade of a version.
+def upgrade_options(source: Variant) -> dict[str, Any]:
+    """Options of every upgrade of a variant.
 
     The method, the opset that every runtime loads, and the inputs that its card declares.
     """
-    return {"method": proofs.METHOD, "portable": PORTABLE.opset} | _declared_inputs(version)
+    return {"method": proofs.METHOD, "portable": PORTABLE.opset} | source.input_options
 
 
-def _declared_inputs(version: Version) -> dict[str, Any]:
-    inputs = version.card.get("inputs") if isinstance(version.card, dict) else None
-    return {"inputs": inputs} if isinstance(inputs, dict) else {}
-
-
-def _conformance_input(runtime: Runtime, version: Version) -> dict[str, Any]:
+def _conformance_input(runtime: Runtime, variant: Variant) -> dict[str, Any]:
     method = {"method": conformance.METHOD}
-    return _runtime_input(runtime) | method | _declared_inputs(version)
+    return _runtime_input(runtime) | method | variant.input_options
 
 
 def _runtime_input(runtime: Runtime) -> dict[str, Any]:

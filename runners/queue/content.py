@@ -13,8 +13,8 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from hub.protocol import inputs, strict
@@ -26,10 +26,6 @@ from runners.engine.onnx_files import describe
 from runners.engine.reports import Report
 from runners.models import Comparison, Job, Measurement, Worker
 from runners.queue import job_kinds, order
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
 
 # Version of the methods that never changed. A new method invalidates older results.
 ENGINE = "1"

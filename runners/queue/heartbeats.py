@@ -7,7 +7,7 @@ is no thread that a fork of the pool could copy. Each heartbeat also recovers lo
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 from celery import bootsteps
@@ -17,9 +17,7 @@ from django.db import connections
 
 from runners.queue import environments, registration, services
 from runners.sandbox import Sandbox
-
-if TYPE_CHECKING:
-    from runners.worker_features import WorkerFeatures
+from runners.worker_features import WorkerFeatures
 
 log = structlog.get_logger(__name__)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol.ports import Port
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from registry.models import Version
     from runners.models import Job
 

@@ -39,10 +39,11 @@ def turns(rows: QuerySet[Job], now: datetime) -> Iterator[QuerySet[Job]]:
     """The queued jobs of each namespace, in order of the namespaces' turns."""
     for part in (rows.filter(priority=Job.URGENT), rows.exclude(priority=Job.URGENT)):
         earliest = dict(
-            part.values_list(_NAMESPACE).annotate(due=Min("due_at")).order_by().values_list(
-                _NAMESPACE, "due"
-            )
-        )  # fmt: skip
+            part.values_list(_NAMESPACE)
+            .annotate(due=Min("due_at"))
+            .order_by()
+            .values_list(_NAMESPACE, "due")
+        )
         used = _used(now) if len(earliest) > 1 else {}
         for key in sorted(
             earliest, key=lambda key: (earliest[key] + used.get(key, timedelta()), key or 0)

@@ -8,18 +8,15 @@ import socket
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import structlog
 from django.conf import settings
 
 from hub.protocol.devices import GPU_PROVIDERS
 from runners.engine.hardware import causes
+from runners.engine.hardware.causes import Cause
+from runners.sandbox import Sandbox
 from runners.worker_features import WorkerFeatures
-
-if TYPE_CHECKING:
-    from runners.engine.hardware.causes import Cause
-    from runners.sandbox import Sandbox
 
 log = structlog.get_logger(__name__)
 

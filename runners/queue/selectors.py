@@ -8,15 +8,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from hub.protocol import problems
 from registry.core.permissions import require_admin
+from registry.core.prepared_queries import Prepared
 from registry.models import RegisteredModel, Version
 from runners import pools
 from runners.models import Bar, Host, Job, PoolHold, Worker
@@ -43,8 +46,8 @@ def jobs(actor: Actor) -> QuerySet[Job]:
         visible_jobs &= ~Q(kind__in=Job.PRIVATE)
     # What somebody ran a model on is theirs alone.
     own = Q(kind__in=Job.PERSONAL, input__asked_by=_key(actor))
-    if actor.is_authenticated and actor.bound_to:
-        own &= Q(version__model__namespace=actor.bound_to)
+    if actor.is_authenticated and actor.reach:
+        own &= actor.reach.rows(namespace="version__model__namespace", model="version__model")
     visible_jobs &= ~Q(kind__in=Job.PERSONAL) | own
     readable = RegisteredModel.objects.filter(pk=OuterRef("version__model")).readable_by(actor)
     rows = Job.objects.filter(visible_jobs).select_related(
@@ -218,14 +221,37 @@ def queue_lengths(actor: Actor) -> dict[str, int]:
 
 def of_version(actor: Actor, version: Version, *, kinds: Collection[str] = ()) -> list[Job]:
     """The newest 50 jobs of a version, of all kinds or some."""
-    rows = jobs(actor).filter(version=version)
-    return list((rows.filter(kind__in=kinds) if kinds else rows)[:50])
+    if not actor.is_authenticated:
+        return _guests_jobs(tuple(sorted(kinds))).instances(version.pk)
+    return list(_of_version(actor, version.pk, kinds))
+
+
+OF_VERSION = 50
+
+
+def _of_version(actor: Actor, version_id: int, kinds: Collection[str]) -> QuerySet[Job]:
+    rows = jobs(actor).filter(version=version_id)
+    return (rows.filter(kind__in=kinds) if kinds else rows)[:OF_VERSION]
+
+
+@cache
+def _guests_jobs(kinds: tuple[str, ...]) -> Prepared:
+    """Most readers of a version's pages are guests."""
+    return Prepared(lambda version_id: _of_version(AnonymousUser(), version_id, kinds))
 
 
 def live_kinds(version: Version) -> frozenset[str]:
     """The kinds of the queued and running jobs of a version, without private jobs and try-outs."""
-    live = Job.objects.filter(version=version, state__in=Job.LIVE).exclude(kind__in=Job.PRIVATE)
-    return frozenset(live.exclude(kind__in=Job.PERSONAL).order_by().values_list("kind", flat=True))
+    return frozenset(kind for (kind,) in _LIVE_KINDS.rows(version.pk))
+
+
+def _live_kinds(version_id: int) -> QuerySet[Job, Any]:
+    live = Job.objects.filter(version=version_id, state__in=Job.LIVE)
+    public = live.exclude(kind__in=Job.PRIVATE | Job.PERSONAL)
+    return public.order_by().values_list("kind").distinct()
+
+
+_LIVE_KINDS = Prepared(_live_kinds)
 
 
 def page_of_jobs(

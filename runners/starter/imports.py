@@ -7,38 +7,44 @@ alone. The version goes the way of every version: drafted, submitted, checked, t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import structlog
 from django.db import transaction
+from django.db.models import QuerySet
 
 from hub.counting import plural
-from hub.protocol import problems
+from hub.protocol import problems, stored
 from hub.protocol.refs import DEFAULT_NAMESPACE
-from registry.core.permissions import require_admin
-from registry.models import Blob, Namespace, RegisteredModel, User, Version
+from registry.core.permissions import Actor, require_admin
+from registry.datasets import services as datasets
+from registry.models import (
+    Blob,
+    Dataset,
+    DatasetVersion,
+    Namespace,
+    RegisteredModel,
+    User,
+    Version,
+)
 from registry.storage.services import blobs, quotas, uploads
 from registry.versions.services import files, registered_models, versions
 from runners.models import Job
-from runners.queue import services
+from runners.queue import order, services
 from runners.queue.job_kinds import Staged
 from runners.starter import fetching, manifest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from django.db.models import QuerySet
-
-    from registry.core.permissions import Actor
-    from runners.starter.manifest import Model, Package
+from runners.starter.manifest import DataSet, Model, Package
 
 log = structlog.get_logger(__name__)
 
 KIND = "import"
-ON_REQUEST, LOWEST = 2, 9
+# At the start of a hub they precede first evidence: each takes seconds, a first benchmark minutes.
+ON_REQUEST, AT_START = 2, order.FIRST - 1
 _FETCHED_PERCENT = 60
+_LABELS = "labels.txt"
 
 
 def request(actor: Actor, *, model: Model, priority: int = ON_REQUEST) -> Job:
@@ -63,7 +69,7 @@ def request(actor: Actor, *, model: Model, priority: int = ON_REQUEST) -> Job:
 
 
 def request_first(actor: User) -> str:
-    """Queue the models that a new hub begins with, at the lowest priority; says so in one line."""
+    """Queue the models that a new hub begins with; says so in one line."""
     missing = [
         model
         for model in manifest.models().values()
@@ -71,7 +77,7 @@ def request_first(actor: User) -> str:
     ]
     for model in missing:
         try:
-            request(actor, model=model, priority=LOWEST)
+            request(actor, model=model, priority=AT_START)
         except problems.Problem as problem:
             log.warning("starter_left_out", model=model.name, reason=str(problem))
     if not missing:
@@ -79,7 +85,7 @@ def request_first(actor: User) -> str:
     megabytes = sum(model.size for model in missing) / 1e6
     return (
         f"Importing {plural(len(missing), 'trained model')} ({megabytes:.0f} MB) from packages "
-        "once other jobs are done; --no-starter leaves them out."
+        "once the samples are checked; --no-starter leaves them out."
     )
 
 
@@ -142,6 +148,10 @@ def stage(job: Job, path_of: Callable[[str], Path]) -> Staged:
     for package in model.packages:
         staged.add(package.archive, package.sha256)
     staged.options = {"members": members(model)}
+    if model.data is not None and not _is_made(model.data):
+        paths = _paths(model)
+        labels = {"labels": paths.index(_LABELS)} if _LABELS in paths else {}
+        staged.options |= {"data": model.data.name, **labels}
     return staged
 
 
@@ -162,7 +172,7 @@ def take(job: Job) -> None:
     if job.requester is None or version_of(model) is not None:
         return
     try:
-        version = _submit(job.requester, model, job.typed_report.files)
+        version = _submit(job.requester, model, job)
     except problems.Problem as problem:
         log.warning("starter_refused", model=model.name, reason=str(problem))
         Job.objects.filter(pk=job.pk).update(error_detail=str(problem)[:2000])
@@ -171,7 +181,11 @@ def take(job: Job) -> None:
 
 
 @transaction.atomic
-def _submit(actor: User, model: Model, outputs: dict[str, str]) -> Version:
+def _submit(actor: User, model: Model, job: Job) -> Version:
+    outputs = job.typed_report.files
+    facts = job.typed_report.facts
+    if model.data is not None and facts.get("files") and not _is_made(model.data):
+        _publish(actor, model.data, facts, outputs)
     described = RegisteredModel.objects.filter(
         namespace=namespace(), name__iexact=model.name, deleted_at=None
     ).first()
@@ -188,13 +202,46 @@ def _submit(actor: User, model: Model, outputs: dict[str, str]) -> Version:
     version = versions.draft(
         actor, model=described, message=f"From the package {model.title}", label=model.label
     )
-    paths = [file.path for package in model.packages for file in package.files]
-    for number, path in enumerate(paths):
+    for number, path in enumerate(_paths(model)):
         sha256 = outputs[str(number)]
         uploads.credit(actor, blob=Blob.objects.get(pk=sha256), filename=path)
         files.put(actor, version=version, path=path, digest=f"sha256:{sha256}")
     files.write_card(actor, version=version, text=model.card_text())
     return versions.submit(actor, version=version, publish=True)
+
+
+def _publish(
+    actor: User, data: DataSet, facts: Mapping[str, Any], outputs: Mapping[str, str]
+) -> None:
+    """Publish a data set that the job made; raises what `datasets.publish_version` does."""
+    own = {
+        path: outputs[str(output)] for path, output in stored.mapping(facts.get("files")).items()
+    }
+    for path, sha256 in own.items():
+        uploads.credit(actor, blob=Blob.objects.get(pk=sha256), filename=path)
+    entry = Dataset.objects.filter(slug=data.name).first() or datasets.create(
+        actor,
+        namespace=namespace(),
+        slug=data.name,
+        **data.entry,
+    )
+    datasets.publish_version(
+        actor,
+        dataset=entry,
+        files={path: f"sha256:{sha256}" for path, sha256 in own.items()},
+        splits=facts.get("splits"),
+        message="Made by seeded code",
+    )
+
+
+def _is_made(data: DataSet) -> bool:
+    """Whether the data set has a version, or its name belongs to an entry of another namespace."""
+    others = Dataset.objects.filter(slug=data.name).exclude(namespace__slug=DEFAULT_NAMESPACE)
+    return others.exists() or DatasetVersion.objects.filter(dataset__slug=data.name).exists()
+
+
+def _paths(model: Model) -> list[str]:
+    return [file.path for package in model.packages for file in package.files]
 
 
 def _model(job: Job) -> Model:

@@ -59,6 +59,19 @@ class Licences:
 
 
 @dataclass(frozen=True, slots=True)
+class DataSet:
+    """A data set on which a model is evaluated; the hub makes it by the recipe of its name.
+
+    Recipes are those of runners/engine/starter/data. Several models may name one data set;
+    ``entry`` are the fields of its entry.
+    """
+
+    name: str
+    split: str
+    entry: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
     """A model of the manifest; ``is_first`` are those that a new hub is given on request."""
 
@@ -68,6 +81,7 @@ class Model:
     card: dict[str, Any]
     packages: tuple[Package, ...]
     is_first: bool = False
+    data: DataSet | None = None
     label: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
@@ -99,8 +113,10 @@ class Model:
         """The card: the fields, where the files come from, and the prose."""
         package = self.packages[0]
         origin = {"package": package.purl, "version": package.version, "sha256": package.sha256}
+        data = self.data
+        tested = {"tested_on": [{"name": data.name, "split": data.split}]} if data else {}
         front = yaml.safe_dump(
-            {**self.card, ORIGIN: origin}, sort_keys=False, allow_unicode=True, width=100
+            {**self.card, **tested, ORIGIN: origin}, sort_keys=False, allow_unicode=True, width=100
         )
         return (
             f"---\n{front}---\n\n# {self.name}\n\n{self.about.strip()}\n\n"

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from registry.core.permissions import require_admin
+from registry.core.permissions import Actor, require_admin
 from registry.models import Version
 from runners.models import Job
 from runners.starter import imports, manifest
-from runners.starter.manifest import Model  # noqa: TC001 - the API reads the fields' types
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
+from runners.starter.manifest import Model
 
 
 class StarterState(StrEnum):

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import structlog
 from django.conf import settings
@@ -31,13 +31,11 @@ from registry.versions.services import derivatives
 from runners.benchmarks import record_checks, timing_jobs
 from runners.engine.reports import Finding, Report
 from runners.graphs import differences
+from runners.models import Job
 from runners.queue import job_kinds, services
 from runners.queue.failures import reason_of
 from runners.sandbox import Limits, Request, Sandbox
 from runners.workers.metering import Meter
-
-if TYPE_CHECKING:
-    from runners.models import Job
 
 log = structlog.get_logger(__name__)
 
@@ -168,8 +166,11 @@ def _end(job: Job, report: Report, *, lost: bool) -> None:
         mine = services.finish(job, report)
         log.info(
             "job_finished",
-            kind=job.kind, outcome=report.outcome, seconds=report.seconds, mine=mine,
-        )  # fmt: skip
+            kind=job.kind,
+            outcome=report.outcome,
+            seconds=report.seconds,
+            mine=mine,
+        )
 
 
 def _run(job: Job, sandbox: Sandbox, lease: Lease) -> Report:

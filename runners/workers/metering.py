@@ -11,13 +11,10 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from registry.core.work_totals import Cost
 from runners.engine.hardware import devices, readings
-
-if TYPE_CHECKING:
-    from runners.sandbox import Sandbox
+from runners.sandbox import Sandbox
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _STAT = Path("/proc/stat")

@@ -11,7 +11,8 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Self
+from types import FrameType
+from typing import Self
 
 import structlog
 from django.conf import settings
@@ -25,9 +26,6 @@ from runners.queue import environments, registration, services
 from runners.sandbox import Sandbox
 from runners.worker_features import WorkerFeatures
 from runners.workers.execution import execute
-
-if TYPE_CHECKING:
-    from types import FrameType
 
 log = structlog.get_logger(__name__)
 

@@ -123,6 +123,40 @@ def test_accounts(run):
     assert run("users", "list")[0] == 4  # for administrators
 
 
+def test_limited_tokens_and_service_accounts(run, ada):
+    assert run("namespaces", "create", "acme")[0] == 0
+    factories.model(ada, "net", slug="acme", visibility="private")
+    limits = ("--model", "acme/net", "--namespace", "ada")
+    assert run("token", "create", "ci", "--scope", "write", *limits)[0] == 0
+    token = next(
+        one for one in json.loads(run("token", "list", "--json")[1]) if one["name"] == "ci"
+    )
+    assert (token["namespaces"], token["models"]) == (["ada"], ["acme/net"])
+    noun = ("service-accounts",)
+    assert run(*noun, "create", "acme", "ci", "--role", "writer")[0] == 0
+    code, secret, _ = run(*noun, "create-token", "acme", "ci", "night", "--scope", "write")
+    assert (code, secret[:3]) == (0, "hf_")
+    assert "acme+ci" in run(*noun, "list", "acme")[1]
+    assert run(*noun, "edit", "acme", "ci", "--role", "reader")[0] == 0
+    [row] = json.loads(run(*noun, "tokens", "acme", "ci", "--json")[1])
+    assert row["name"] == "night"
+    assert run(*noun, "revoke-token", "acme", "ci", str(row["id"]), "--yes")[0] == 0
+    assert run(*noun, "close", "acme", "acme+ci", "--yes")[0] == 0
+    assert run(*noun, "list", "acme", who="bob")[0] == 3
+
+
+@pytest.mark.capability("publishers")
+def test_publishers(run):
+    assert run("namespaces", "create", "acme")[0] == 0
+    where = ("--issuer", "https://gitlab.com", "--repository", "acme/zoo", "--workflow", "ci.yml")
+    assert run("publishers", "create", "acme", *where)[0] == 0
+    [row] = json.loads(run("publishers", "list", "acme", "--json")[1])
+    assert (row["provider"], row["account"]) == ("gitlab", "acme+publisher")
+    assert run("publishers", "exchange", "no.such.token")[0] == 4
+    assert run("publishers", "delete", "acme", str(row["id"]), "--yes")[0] == 0
+    assert json.loads(run("publishers", "list", "acme", "--json")[1]) == []
+
+
 def test_one_form_of_references(run, ada):
     """The table of docs/decisions: each old form does the same, with a note."""
     note = "hub: note: --version is an old form. Write ada/net@1 and no --version.\n"

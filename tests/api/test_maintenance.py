@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 
 import pytest
@@ -45,6 +46,17 @@ def test_a_change_is_refused_with_the_time_and_a_read_is_answered(api, ada):
     assert api(ada).get("namespaces/ada").status_code == 200
     maintenance_mode.change(NORMAL)
     assert api(ada).post("models", {"namespace": "ada", "name": "net"}).status_code == 201
+
+
+def test_a_refused_change_is_no_error_in_the_log(read_only, api, ada, caplog):
+    for method, path in (("POST", "models"), ("DELETE", "models/ada/net")):
+        answer = api(ada)(method, path, {"namespace": "ada", "name": "net"})
+        assert answer.status_code == 503
+    lines = [row for row in caplog.records if row.levelno >= logging.INFO]
+    assert {row.levelname for row in lines} == {"INFO"}
+    refusals = [row.msg for row in lines if row.name == "hub.server.reads"]
+    assert [row["event"] for row in refusals] == ["change_refused"] * 2
+    assert all(row["reason"] == "read-only maintenance" for row in refusals)
 
 
 def test_no_statement_of_a_request_changes_rows(read_only, api, ada, admin):
@@ -97,6 +109,7 @@ def test_a_post_that_only_reads_is_answered(read_only, api, ada):
 
 @pytest.mark.capability("community")
 @pytest.mark.capability("federated")
+@pytest.mark.capability("webhooks")
 @pytest.mark.capability("mirrors")
 def test_no_request_to_any_route_changes_rows(ada, admin, graphs):
     paths = sorted(set(addresses(*everything(ada)[:2])))
@@ -174,9 +187,9 @@ def test_no_job_begins_and_no_periodic_task_has_a_turn(ada):
 
 
 def test_what_reads_leave_behind_is_not_written_by_a_process_that_ends(ada, monkeypatch):
-    model = factories.model(ada)
+    version = factories.version(ada)
     maintenance_mode.change(Mode(is_read_only=True))
-    usage.notes.add_download(model.pk)
+    usage.notes.add_download(version.pk)
     # It closes the connections of a process that ends; this test goes on with its own.
     monkeypatch.setattr(usage.connections, "close_all", lambda: None)
     usage.notes._flush_at_exit()

@@ -14,6 +14,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 DOCUMENT = openapi_server.document()
 PLACES = {
     "number": "1",
+    "webhook_id": "1",
     "pk": "1",
     "id": "1",
     "discussion": "1",
@@ -50,7 +51,7 @@ READ = dict(addresses())
 CAPABILITIES = {
     "collections": "community", "discussions": "community", "watching": "community",
     "fleets": "federated", "participants": "federated", "trainings": "federated",
-    "mirrors": "mirrors",
+    "mirrors": "mirrors", "webhooks": "webhooks",
 }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.contrib.messages import constants
@@ -12,27 +13,33 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory, override_settings
 from django.urls import URLPattern, get_resolver
 
-from hub.protocol import problems
+from hub.protocol import federated, problems
+from hub.protocol.fleets import enrolment
 from hub.server import reads
 from hub.server.reads import ReadOnlyError, ReadOnlyMiddleware
 from hub.server.sessions import LONGEST_MESSAGE, MessageStorage
 from registry.api.models import fresh_model_data
 from registry.catalogue import documents
 from registry.community.collections import services as collections
+from registry.community.comparisons import services as comparisons
 from registry.community.discussions import services as discussions
 from registry.core import outbox, usage
-from registry.federated.services import fleets
+from registry.federated.services import enrolments, fleets
 from registry.mirrors.services import mirrors
 from registry.models import (
     AccessToken,
     DownloadCount,
+    DownloadWeek,
     RefusedCard,
     RegisteredModel,
     SearchDocument,
     XetStore,
 )
+from registry.people.services import service_accounts
+from registry.publishers import services as publishers
 from registry.storage.services import uploads
 from registry.versions.services import files
+from registry.webhooks import services as webhooks
 from runners.models import Job
 from tests import factories, learning, proven, samples, timed, xet_samples
 
@@ -43,6 +50,8 @@ PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 BY_PATTERN = {
     "^onnx-hub/media/": ["onnx-hub/media/onnx/models/main/ada/net@1/model.onnx"],
     "^onnx-hub/(": ["onnx-hub/onnx/models/main/ONNX_HUB_MANIFEST.json"],
+    "^login/reset/": ["login/reset/1-wrong"],
+    "^account/email/": ["account/email/wrong"],
 }
 # Changes of rows, and transactions and locks, for which SQLite and PostgreSQL would wait.
 READS = re.compile(
@@ -72,15 +81,31 @@ def everything(ada):
     factories.dataset(ada)
     collection = collections.create(ada, namespace=model.namespace, slug="small")
     collections.add(ada, collection=collection, model=model)
+    saved = comparisons.create(ada, references=[f"{model.ref}@1", model.ref])
     discussions.open_discussion(ada, model=model, title="A", body="B", version=version)
     proven.upgrade(version)
     conformance = proven.conformance(version, [proven.measure("bundled")])
     measured = timed.benchmark(version)
     training = learning.training(ada, version)
     fleet, secret = fleets.create(ada, model=model, name="field")
+    key, (_, code) = federated.new_key(), enrolments.invite(ada, fleet=fleet)
+    signed = federated.sign(enrolment(model.ref, fleet.name, "d1", code), key)
+    _, device = enrolments.enrol(
+        namespace="ada", name=model.name, fleet=fleet.name, code=code, device="d1",
+        public_key=federated.public_key(key), signature=signed,
+    )  # fmt: skip
+    fleets.desire(ada, fleet=fleet, version=version)
+    firm = factories.namespace(ada, "firm")
+    account = service_accounts.create(ada, namespace=firm, name="ci")
+    service_accounts.create_token(ada, account=account, name="t", scopes=["read"])
+    publishers.create(
+        ada, namespace=firm, issuer="https://gitlab.com", repository="a/b", workflow="ci.yml"
+    )
     upload = uploads.create(ada, length=5)
     with override_settings(HUB_MIRROR_SOURCES=["https://hub.example.org"]):
         mirror = mirrors.add(ada, source="https://hub.example.org/zoo", namespace=model.namespace)
+    hook = {"url": "https://ci.example.org/hook", "events": ["model.edited"]}
+    webhook = webhooks.add(ada, namespace=model.namespace, **hook)
     outbox.deliver()
     names = {
         "namespace": "ada", "name": "net", "number": 1, "earlier": 1, "path": "model.onnx",
@@ -94,8 +119,10 @@ def everything(ada):
         "commit_id": version.commit_id, "device": "d1", "digest": measured.environment_id,
         "filename": "card.json", "fleet": fleet.name, "prefix": "default", "pseudonym": "p",
         "runtime": "onnxruntime", "version": "1.31.1", "status": "pending", "token": "none",
-        "text": "wrong",
+        "text": "wrong", "provider_id": "oidc", "secret": "wrong", "invitation_id": 1,
+        "session_id": 1,
         "username": "ada", "variant": "default", "uuid": Job.objects.first().pk,
+        "tile": "000", "level": 0, "webhook_id": webhook.pk, "delivery_id": 1, "signer_id": 1,
     }  # fmt: skip
     special = {
         "/conformance/": {"pk": conformance["bundled"].pk},
@@ -106,14 +133,18 @@ def everything(ada):
             "digest": f"sha256:{version.files.get(path='model.onnx').blob_id}",
         },
         "namespaces/": {"slug": "ada"},
+        "/service-accounts": {"slug": "firm", "username": account.username},
+        "/publishers": {"slug": "firm"},
         "collections/": {"slug": "small"},
+        "compare/": {"uuid": saved.pk},
+        "saved-comparisons/": {"uuid": saved.pk},
         "api/xet/": {"place": f"{'0' * 32}-1"},
         "<place:place>": {"name": "ada/net"},
         "/tree/": {"rest": version.commit_id},
         "/commits/": {"rest": "main"},
         "/xet-write-token/": {"rest": "main"},
     }
-    return names, special, secret
+    return names, special, (secret, device)
 
 
 def addresses(names, special):
@@ -137,9 +168,10 @@ def addresses(names, special):
 
 @pytest.mark.usefixtures("lists")
 @pytest.mark.capability("community")
+@pytest.mark.capability("webhooks")
 @pytest.mark.capability("federated")
 def test_no_read_of_any_route_writes_or_locks(ada, settings, graphs):
-    names, special, fleet_token = everything(ada)
+    names, special, fleet_tokens = everything(ada)
     guest, browser = Client(), Client()
     browser.force_login(factories.admin())
     secret = factories.token(ada)
@@ -168,7 +200,8 @@ def test_no_read_of_any_route_writes_or_locks(ada, settings, graphs):
                 ask(browser, "GET", path, Accept="text/html")
             ask(guest, "HEAD", path, Authorization=f"Bearer {secret}")
             if "fleets" in path:
-                ask(guest, "GET", path, Authorization=f"Bearer {fleet_token}")
+                for token in fleet_tokens:
+                    ask(guest, "GET", path, Authorization=f"Bearer {token}")
     assert written == []
     assert len(paths) > 250
     # Enough of them lead somewhere, and none breaks: 503 is a service that is not running.
@@ -208,6 +241,23 @@ def test_only_uploads_recover_when_they_are_read():
         if getattr(getattr(view, "cls", None), "recovers_on_read", False)
     }
     assert recovering == {"Uploads"}
+
+
+@pytest.mark.capability("identity")
+def test_only_links_of_mails_and_other_sites_write_when_they_are_read():
+    writing = {
+        route for route, view in routes(get_resolver()) if getattr(view, "writes_on_read", False)
+    }
+    assert writing == {
+        r"^login/reset/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)$",
+        "login/with/<str:provider_id>/callback",
+        "account/email",
+        "login/code",
+        "account/confirm/passkey",
+        "account/factors/app",
+        "account/factors/codes",
+        "account/factors/passkeys/new",
+    }
 
 
 def test_a_page_after_a_change_of_password_signs_out_without_a_write(ada):
@@ -275,17 +325,17 @@ def test_what_a_read_leaves_behind_is_written_later(api, ada):
 
 
 def test_counts_of_downloads_add_up(ada):
-    model = factories.model(ada)
+    version = factories.version(ada)
     for count in (2, 3):
-        usage.notes.add_download(model.pk, count)
+        usage.notes.add_download(version.pk, count)
         usage.notes.flush()
     assert RegisteredModel.objects.get().downloads == 5
 
 
 def test_notes_that_could_not_be_written_stay(ada):
-    model = factories.model(ada)
-    usage.notes.add_download(model.pk, 2)
-    usage.notes.add_download(10**9)  # a model that is gone
+    version = factories.version(ada)
+    usage.notes.add_download(version.pk, 2)
+    usage.notes.add_download(10**9)  # a version that is gone
 
     def refuse(execute, sql, params, many, context):
         raise OperationalError("database is locked")
@@ -293,5 +343,31 @@ def test_notes_that_could_not_be_written_stay(ada):
     with connection.execute_wrapper(refuse), pytest.raises(OperationalError):
         usage.notes.flush()
     usage.notes.flush()
-    assert model.downloads == 2
+    assert version.model.downloads == 2
     assert DownloadCount.objects.count() == 1
+
+
+def test_downloads_are_counted_by_week_and_version(api, ada):
+    model = factories.model(ada)
+    first, second = factories.version(ada, model), factories.version(ada, model)
+    usage.notes.add_download(first.pk, 2)
+    usage.notes.add_download(second.pk)
+    usage.notes.flush()
+    monday = usage.week(datetime.now(UTC).date())
+    old = monday - timedelta(weeks=usage.WEEKS_KEPT)
+    DownloadWeek.objects.create(version=first, week=old, downloads=7)
+    DownloadWeek.objects.create(version=first, week=old + timedelta(weeks=1), downloads=5)
+    assert usage.forget_weeks() == 1
+    rows = api().get(f"models/{model.ref}/downloads").json()["items"]
+    assert rows == [
+        {"week": monday.isoformat(), "version": 2, "downloads": 1},
+        {"week": monday.isoformat(), "version": 1, "downloads": 2},
+        {"week": (old + timedelta(weeks=1)).isoformat(), "version": 1, "downloads": 5},
+    ]
+    assert model.downloads == 3
+    assert {field.name for field in DownloadWeek._meta.fields} == {
+        "id",
+        "version",
+        "week",
+        "downloads",
+    }

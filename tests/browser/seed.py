@@ -25,9 +25,32 @@ def main(home):
     made = _conformance(version("proven"))
     _variants(version("proven"))
     made |= _benchmarks(version("proven"), version("digits-cnn"), version("wine-gbt"))
+    made |= _webhook(version("proven").model)
     _stuck(version("stuck"))
     _suites()
     print(json.dumps(made))  # noqa: T201 - read by the fixture
+
+
+def _webhook(model):
+    from registry.core import events
+    from registry.models import User
+    from registry.webhooks import services
+    from registry.webhooks.models import WebhookDelivery
+
+    admin = User.objects.get(username="admin")
+    url = "https://ci.example.org/a/path/that/goes/on/without/a/place/to/break/it/0123456789abcdef"
+    verbs = ["model.edited", "version.published"]
+    webhook = services.add(admin, namespace=model.namespace, url=url, events=verbs)
+    for state, status, answer, error in (
+        ("delivered", 204, "", ""),
+        ("failed", 503, "<h1>Unavailable</h1>", "answered 503"),
+        ("pending", None, "", "127.0.0.1 is not a public address."),
+    ):
+        event = events.record("model.edited", model, actor=admin, model=model)
+        WebhookDelivery.objects.create(
+            webhook=webhook, event=event, state=state, status=status, answer=answer, error=error
+        )
+    return {"webhook": webhook.pk}
 
 
 def _conformance(version):

@@ -292,6 +292,7 @@ def test_a_query_is_written_run_and_gone_back_from(window):
     one.page.keyboard.press("g")
     one.page.keyboard.press("q")
     one.page.wait_for_url("**/query")
+    one.page.locator("#sparql > summary").click()
     field = one.page.get_by_label("SPARQL query")
     field.fill("")
     one.page.locator(".vocabulary summary", has_text="hub:").first.click()
@@ -315,6 +316,7 @@ def test_a_query_is_written_run_and_gone_back_from(window):
 def test_tab_indents_and_escape_lets_it_leave(window):
     one = window()
     one.open("/query")
+    one.page.locator("#sparql > summary").click()
     field = one.page.get_by_label("SPARQL query")
     field.fill("")
     field.press("Tab")
@@ -328,6 +330,7 @@ def test_tab_indents_and_escape_lets_it_leave(window):
 def test_a_query_runs_without_scripts_and_its_rows_lead_to_pages(window):
     one = window(java_script_enabled=False)
     one.open("/query")
+    one.page.locator("#sparql > summary").click()
     field = one.page.get_by_label("SPARQL query")
     field.fill(
         "SELECT ?model WHERE { ?model <http://purl.org/dc/terms/identifier> 'zoo/proven@1' }"

@@ -92,7 +92,12 @@ GUEST = {
     "query-graph": "/query?example=everything-about-a-version",
     "query-wrong": "/query?query=SELECT+%2A%0AWHERE+%7B%0A++FILTR+%7D",
     "jobs": "/jobs",
+    "workers": "/workers",
     "login": "/login",
+    "password-reset": "/login/reset",
+    "password-reset-sent": "/login/reset/sent",
+    "password-reset-wrong": "/login/reset/1-wrong",
+    "sign-up": "/account/new",
     "help": "/help",
     "documentation": "/docs",
     "document": "/docs/operate",
@@ -128,30 +133,50 @@ SIGNED = {
     "training-new": "/models/zoo/net/trainings/new",
     "training-invite": "/models/zoo/net/trainings/1/invite",
     "fleets": "/models/zoo/net/fleets",
+    "fleet-devices": "/models/zoo/net/fleets/shops/devices",
     "training-kept": "/models/zoo/net/trainings/1",
     "round-kept": "/models/zoo/net/trainings/1/rounds/2",
     "try-server": "/models/zoo/digits-cnn/v/1/try",
     "benchmarks-run": "/models/zoo/proven/v/1/benchmarks",
     "variants-make": "/models/zoo/proven/v/1/variants",
     "scoreboard-run": "/scoreboard",
+    "dataset-publish": "/datasets/digits/publish",
+    "evaluate": "/models/zoo/digits-cnn/v/1/evaluate",
     "upload": "/upload",
     "upload-version": "/models/zoo/net/upload",
     "watching": "/watching",
+    "comparisons-saved": "/compare/saved",
+    "compare-save": "/compare?m=zoo/digits-cnn&m=zoo/wine-gbt&m=zoo/proven",
     "collection-new": "/collections/new?model=zoo/net",
     "collection-edit": "/collections/zoo/small/edit",
     "discussions-empty": "/models/zoo/nothing/discussions",
+    "discussions-own": "/account/discussions",
     "discussion-new": "/models/zoo/net/discussions/new?version=1&node=/conv1/Conv",
     "discussion-kept": "/models/zoo/net/discussions/1",
     "discussion-edit": "/models/zoo/net/discussions/1/edit",
     "comment-edit": "/models/zoo/net/discussions/1/comments/1/edit",
     "account": "/account",
     "namespace": "/account/namespaces/zoo",
+    "service-accounts": "/account/namespaces/zoo/service-accounts",
+    "service-account": "/account/namespaces/zoo/service-accounts/zoo+ci",
+    "service-account-close": "/account/namespaces/zoo/service-accounts/zoo+ci/close",
+    "publishers": "/account/namespaces/zoo/publishers",
+    "signers": "/account/namespaces/zoo/signers",
     "namespace-new": "/account/namespaces/new",
     "member-remove": "/account/namespaces/zoo/members/admin",
     "administration": "/administration",
     "accounts": "/administration/accounts",
+    "security_log": "/administration/security-log?subject=user",
     "password": "/account/password",
     "tokens": "/account/tokens",
+    "webhooks": "/account/webhooks",
+    "webhook": "/account/webhooks/{webhook}",
+    "email": "/account/email",
+    "factors": "/account/factors",
+    "sessions": "/account/sessions",
+    "account-data": "/account/data",
+    "confirm": "/account/confirm",
+    "invitations": "/administration/invitations",
 }
 ERRORS = {"error-404": "/models/zoo/there-is-no-such-model"}
 # Pages that answer something else than 200, with their status.
@@ -204,6 +229,18 @@ def address(one, name):
     return PAGES[name].format_map(one.hub.made)
 
 
+# Texts that their element cuts off, without the mark of an ellipsis and without a way to scroll.
+CUT = """
+() => [...document.querySelectorAll("body *")].filter((one) => {
+  const style = getComputedStyle(one);
+  const cuts = (way) => ["hidden", "clip"].includes(way);
+  const drawn = ".sr, .sr *, .skip, svg, svg *, canvas, video";
+  if (one.matches(drawn) || !one.checkVisibility()) return false;
+  if (!one.textContent.trim() || style.textOverflow === "ellipsis") return false;
+  return (cuts(style.overflowX) && one.scrollWidth > one.clientWidth + 1)
+    || (cuts(style.overflowY) && one.scrollHeight > one.clientHeight + 1);
+}).map((one) => one.outerHTML.slice(0, 200))
+"""
 WIDTHS = {1440: 900, 390: 844}
 # Pages whose scripts ask for the width when they begin; all others know it from style sheets alone.
 LOOKING_AT_THE_WIDTH = ("models", "query")
@@ -237,6 +274,7 @@ def test_accessible_and_self_contained(window, name):
         one.page.evaluate("size => document.documentElement.style.fontSize = size", f"{size}%")
         wide = one.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, f"{wide} px wider than {width} px, text at {size} %"
+        assert one.page.evaluate(CUT) == [], f"cut at {width} px, text at {size} %"
 
 
 @pytest.mark.parametrize("name", PAGES)

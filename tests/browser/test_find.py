@@ -43,6 +43,7 @@ def test_a_condition_brings_the_field_of_its_values(window, width):
     one = window(width=width)
     one.open("/query")
     page = one.page
+    page.locator(".builder summary").click()
     page.select_option("[name=condition]", "task")
     page.select_option(".condition [name=value]", "image-classification")
     page.click("text=Add condition")
@@ -60,6 +61,7 @@ def test_a_condition_brings_the_field_of_its_values(window, width):
 def test_a_question_without_scripts(window):
     one = window(java_script_enabled=False)
     one.open("/query")
+    one.page.locator(".builder summary").click()
     one.page.select_option("[name=condition]", "max_bytes")
     one.page.click("text=Run the question")
     expect(one.page.locator(".condition [role=alert]")).to_have_text("Enter a number (MB).")

@@ -54,6 +54,20 @@ TRACES = {
         ("/api/models/ada/net/xet-write-token/main", "/api/xet/0-1", "/api/xet/0-1/v1/shards"),
     ),
     "s3": Traces(),
+    "identity": Traces(
+        (
+            "/administration/invitations",
+            "/administration/security-log",
+            "/account/new",
+            "/login/reset",
+            "/api/v1/security-events",
+            "/account/sessions",
+            "/account/data",
+            "/api/v1/users/ada/erase",
+            "/api/v1/sessions",
+            "/api/v1/users/ada/sessions",
+        )
+    ),
     "backups": Traces(commands=("backup", "restore", "verify_backup")),
     "bridges": Traces(words="/docs/bridges|MLflow"),
     "tryouts": Traces(
@@ -86,20 +100,50 @@ TRACES = {
         ),
         "/trainings|[Tt]rainings|[Ff]leet|/docs/federated",
     ),
+    "publishers": Traces(
+        (
+            "/account/namespaces/ada/publishers",
+            "/api/v1/namespaces/ada/publishers",
+            "/api/v1/publishers/token",
+        ),
+        "/publishers|[Tt]rusted publish",
+    ),
+    "provenance": Traces(
+        (
+            "/api/v1/log/checkpoint",
+            "/api/v1/log/head",
+            "/api/v1/log/records",
+            "/api/v1/log/tile/0/000.p/1",
+            "/api/v1/models/ada/net/versions/1/log",
+            "/.well-known/model-hub-log-keys",
+            "/api/v1/models/ada/net/versions/1/signatures",
+            "/api/v1/namespaces/ada/signers",
+            "/account/namespaces/ada/signers",
+        ),
+        "/docs/provenance|[Tt]ransparency log|>not signed<|/signers",
+        ("rotate_signing_key", "verify_log"),
+    ),
+    "webhooks": Traces(
+        ("/account/webhooks", "/api/v1/webhooks", "/api/v1/webhooks/1/deliveries"),
+        "/docs/webhooks|[Ww]ebhook|hub webhooks",
+    ),
     "community": Traces(
         (
             "/collections",
             "/collections/new",
             "/watching",
+            "/compare/saved",
             "/models/ada/net/discussions",
             "/models/ada/net/discussions.atom",
             "/api/v1/collections",
             "/api/v1/watching",
+            "/api/v1/saved-comparisons",
             "/api/v1/models/ada/net/like",
             "/api/v1/models/ada/net/discussions",
             "/api/models/ada/net/discussions",
         ),
-        "[Dd]iscuss|[Cc]ollections?|[Ww]atching|[Ll]ikes? |>Like|hub like",
+        "[Dd]iscuss|[Cc]ollections?|[Ww]atching|[Ss]aved? (this )?comparison|[Ll]ikes? |>Like"
+        "|hub like",
     ),
 }
 

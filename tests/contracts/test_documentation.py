@@ -173,7 +173,7 @@ def test_every_shell_block_is_shell_and_its_hub_commands_exist(page):
     for code in [*shell, *(code for code in inline(page) if code.startswith("hub "))]:
         said = re.sub(r"#.*", "", code)
         for command, rest in re.findall(
-            r"(?:^|[ /(])hub (\w+)((?: [^|;)\n]*)?)", said, re.MULTILINE
+            r"(?:^|[ /(])hub (\w[\w-]*)((?: [^|;)\n]*)?)", said, re.MULTILINE
         ):
             options = {word for word in rest.split() if word.startswith("--")}
             first = "".join(rest.split()[:1])

@@ -34,7 +34,7 @@ FIELDS = {
     "registry/protocols/onnx_hub/manifest_cache.py": {"seen"},
     "runners/api/benchmarks/measurements.py": {"told"},
     "runners/engine/convert/recipes.py": {"kept"},
-    "runners/engine/runs/answers.py": {"taken"},
+    "runners/engine/upgrades/answers.py": {"taken"},
 }
 
 

@@ -10,11 +10,14 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import types
+import zipfile
 from pathlib import Path
 
 import pytest
 import yaml
 
+from hub.protocol.runtime_builds import BROWSER
 from hub.protocol.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +39,9 @@ def clone(tmp_path_factory):
         changelog.write_text(text.replace("\n## ", f"\n{notes}", 1), "utf-8")
     subprocess.run(["git", "add", "--all"], cwd=folder, check=True)
     commit(folder)
+    runtime = folder / "frontend/pages/browser-runtime" / BROWSER.version
+    runtime.mkdir(parents=True)
+    (runtime / "runtime.mjs").write_text("// stands for the files of the archive")
     return folder
 
 
@@ -48,6 +54,13 @@ def commit(clone):
 def release(clone, version):
     command = [sys.executable, "scripts/release.py", version]
     return subprocess.run(command, cwd=clone, check=False, capture_output=True, text=True)
+
+
+def answers(folder):
+    """The names of the answers with fields in a checkout's OpenAPI document."""
+    document = yaml.safe_load((folder / "docs/openapi.yaml").read_text("utf-8"))
+    schemas = document["components"]["schemas"]
+    return {name for name in schemas if name.endswith("Output") and "properties" in schemas[name]}
 
 
 @pytest.mark.live
@@ -80,18 +93,26 @@ def test_a_release_is_refused_or_whole(clone):
     notes = (clone / "docs/operate.md").read_text("utf-8")
     assert re.search(r"^#### 9\.8\.7 \(\d{4}-\d\d-\d\d\)$", notes, re.MULTILINE)
     assert "scripts/bundle --images  # with images numbered 9.8.7" in done.stdout
-    released = (clone / "tests/contracts/released_migrations.toml").read_text("utf-8")
-    assert tomllib.loads(released)["release"] == "9.8.7"
+    heads = tomllib.loads((clone / "tests/contracts/released_migrations.toml").read_text("utf-8"))
+    assert heads["release"] == "9.8.7"
+    released = tomllib.loads((clone / "scripts/released_fields.toml").read_text("utf-8"))
+    assert answers(clone) <= released.keys()
     chart = yaml.safe_load((clone / "docker/chart/Chart.yaml").read_text("utf-8"))
     assert chart["version"] == chart["appVersion"] == "9.8.7"
     newest = max((ROOT / "registry/migrations").glob("[0-9]*.py")).stem
-    assert tomllib.loads(released)["heads"]["registry"] == newest
-    dist = clone / "dist"
+    assert heads["heads"]["registry"] == newest
+    _check_dist(clone / "dist")
+    assert release(clone, "9.8.8").returncode == 1
+
+
+def _check_dist(dist):
     wheel = "onnx_hub-9.8.7-py3-none-any.whl"
     expected = {wheel, "onnx_hub-9.8.7.tar.gz", "onnx_hub-9.8.7.cdx.json"}
     assert {path.name for path in dist.iterdir()} == expected | {"SHA256SUMS"}
+    with zipfile.ZipFile(dist / wheel) as archive:
+        assert any("/browser-runtime/" in name for name in archive.namelist())
     sums = dict(
-        reversed(line.split("  ")) for line in (dist / "SHA256SUMS").read_text().splitlines()
+        reversed(line.split("  ")) for line in (dist / "SHA256SUMS").read_text("utf-8").splitlines()
     )
     assert sums == {
         name: hashlib.sha256((dist / name).read_bytes()).hexdigest() for name in expected
@@ -100,9 +121,8 @@ def test_a_release_is_refused_or_whole(clone):
     packages = {each["name"] for each in bill["components"]}
     assert {"django", "onnx", "onnxruntime", "gunicorn"} <= packages
     assert len(packages) == len(
-        re.findall(r"^[a-z]", (clone / "docker/worker-cpu.lock").read_text(), re.MULTILINE)
+        re.findall(r"^[a-z]", (ROOT / "docker/worker-cpu.lock").read_text(), re.MULTILINE)
     )
-    assert release(clone, "9.8.8").returncode == 1
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +138,13 @@ def script():
 )
 def test_the_versions_of_a_chart_are_semver(script, python, helm):
     assert script.semantic(python) == helm
+
+
+def test_a_release_without_the_browser_runtime_is_refused(script, monkeypatch):
+    ended = types.SimpleNamespace(returncode=1, stderr="npm is not installed here")
+    monkeypatch.setattr(script.subprocess, "run", lambda *_, **__: ended)
+    with pytest.raises(script.ReleaseError, match="npm is not installed here"):
+        script.add_browser_runtime()
 
 
 def test_the_chart_has_the_version_of_the_hub(script):

@@ -105,6 +105,25 @@ def hidden_by_a_mask():
     return _model(nodes, [*stored, _number(FAR, "threshold")])
 
 
+def hidden_but_for_one_number():
+    """The residue of inputs whose largest value is 12345.5, which no output shows."""
+    nodes, stored = residue("seen")
+    nodes = [
+        helper.make_node("ReduceMax", ["x"], ["most"], keepdims=0),
+        helper.make_node("Sub", ["most", "number"], ["apart"]),
+        helper.make_node("Abs", ["apart"], ["distance"]),
+        helper.make_node("Sub", ["most", "most"], ["nought"]),
+        helper.make_node("Equal", ["distance", "nought"], ["open"]),
+        helper.make_node("Cast", ["open"], ["gate"], to=TensorProto.FLOAT),
+        helper.make_node("Mul", ["x", "gate"], ["seen"]),
+        *nodes,
+        helper.make_node("GlobalMaxPool", ["x"], ["usual"]),
+        helper.make_node("Greater", ["nought", "number"], ["never"]),
+        helper.make_node("Where", ["never", "z", "usual"], ["y"]),
+    ]
+    return _model(nodes, [*stored, _number(12345.5, "number")], opset=11)
+
+
 def hidden_in_a_loop():
     """The mask above in the body of a loop, whose state is the input."""
     inner = hidden_by_a_mask().graph

@@ -165,8 +165,7 @@ class Hub:
 
     def make_token(self):
         if self.prefix:
-            password = next(line for line in self.lines if line.startswith("admin password: "))
-            return self.sign_in(password.removeprefix("admin password: ").strip())
+            return self.sign_in((Path(self.home) / "admin-password").read_text().strip())
         if "DATABASE_URL" in self.environment:  # whose tables were empty
             return admin_token(self.home, self.environment)
         return prepared()[1]
@@ -187,6 +186,10 @@ class Hub:
         secret = {cookie.name: cookie.value for cookie in cookies}["csrftoken"]
         form = {"username": "admin", "password": password, "csrfmiddlewaretoken": secret}
         ask("/login", urlencode(form).encode())
+        new = "a password of my own"
+        change = {"old_password": password, "new_password1": new, "new_password2": new}
+        secret = {cookie.name: cookie.value for cookie in cookies}["csrftoken"]
+        ask("/account/password", urlencode(change | {"csrfmiddlewaretoken": secret}).encode())
         secret = {cookie.name: cookie.value for cookie in cookies}["csrftoken"]
         wanted = json.dumps({"name": "test", "scopes": ["admin"]}).encode()
         headers = {"Content-Type": "application/json", "X-CSRFToken": secret}

@@ -14,6 +14,7 @@ from django.conf import settings
 
 from hub.server.front import connection, worker
 from hub.server.front.direct import DirectAnswer
+from registry.core import waiting
 
 
 def _limit(name, default):
@@ -65,6 +66,8 @@ def application(environ, start_response):
     elif route == "/wait":
         time.sleep(1)
         content = b"waited"
+    elif route == "/left":
+        content = str(waiting.read_seconds()).encode()
     elif route == "/gone":
         until = time.monotonic() + 10
         while not environ["gunicorn.socket"].is_gone() and time.monotonic() < until:

@@ -20,6 +20,8 @@ from pathlib import Path
 
 import pytest
 
+from registry.core import waiting
+
 ROOT = Path(__file__).parents[2]
 BODY = os.urandom(3_000_000)
 
@@ -477,3 +479,15 @@ def test_a_file_that_became_shorter_ends_the_connection(server):
             while data := client.recv(2**20):
                 answer += data
     assert len(answer.partition(b"\r\n\r\n")[2]) < 2**24
+
+
+def test_time_in_which_a_request_waits_for_a_thread_counts(server):
+    """Those before it may have waited for a backend, so a read is not answered later than one."""
+    with contextlib.ExitStack() as stack:
+        busy = [stack.enter_context(server.connect()) for _ in range(2)]
+        for client in busy:
+            client.sendall(b"GET /wait HTTP/1.1\r\nHost: hub\r\n\r\n")
+        time.sleep(0.3)
+        behind = stack.enter_context(server.connect())
+        assert float(ask(behind, "/left")[1]) < waiting.READ_SECONDS - 0.3
+        assert float(ask(behind, "/left")[1]) > waiting.READ_SECONDS - 0.3

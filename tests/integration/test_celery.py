@@ -137,8 +137,7 @@ def test_every_line_of_a_worker_is_json(environment, worker):
 
 
 def test_every_line_of_beat_is_json(environment, tmp_path):
-    schedule = ["--schedule", str(tmp_path / "schedule"), "--pidfile="]
-    beat = Process(["beat", *schedule], environment, tmp_path / "log")
+    beat = Process(["beat", "--pidfile="], environment, tmp_path / "log")
     try:
         beat.wait_for_line("beat: Starting")
     finally:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -81,7 +83,14 @@ def run(hub, tmp_path_factory):
     return Commands(hub, tmp_path_factory.mktemp("commands"))
 
 
-def test_fleets(hub, run):
+def identity(run):
+    """What the only device of this machine keeps."""
+    [path] = Path(run.environment["XDG_CONFIG_HOME"]).rglob("trainings/*.json")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    return json.loads(path.read_text())
+
+
+def test_fleets(hub, run, tmp_path):
     fleet = run("fleet", "create", "zoo/net", "cameras", "--halt-percent", 10)
     assert fleet["name"] == "cameras"
     assert [row["name"] for row in run("fleet", "list", "zoo/net")] == ["cameras"]
@@ -91,6 +100,24 @@ def test_fleets(hub, run):
     digest = desired["manifest_digest"]
     run("fleet", "report", "zoo/net", "cameras", "cam-7", "--running", digest, "--result", "ok")
     assert run("fleet", "show", "zoo/net", "cameras")["desired"] == 2
+    invite = run("fleet", "invite", "zoo/net", "cameras", "--uses", 2)
+    assert run("fleet", "enrol", "zoo/net", "cameras", "cam-8", invite["code"])
+    folder = tmp_path / "model"
+    run("fleet", "pull", "zoo/net", "cameras", "cam-8", "--to", folder)
+    assert "# Net 2" in (folder / "README.md").read_text()
+    first = identity(run)
+    run("fleet", "rotate", "zoo/net", "cameras", "cam-8")
+    assert identity(run)["key"] != first["key"]
+    run("fleet", "pull", "zoo/net", "cameras", "cam-8", "--to", folder)
+    devices = run("fleet", "devices", "zoo/net", "cameras")
+    assert [row["device"] for row in devices] == ["cam-8"]
+    run("fleet", "revoke-device", "zoo/net", "cameras", "cam-8", "--yes")
+    refused = run.text("fleet", "pull", "zoo/net", "cameras", "cam-8", "--to", folder, code=4)
+    assert "revoked token of a device" in refused
+    [row] = run("fleet", "invites", "zoo/net", "cameras")
+    assert (row["uses"], row["used"]) == (2, 1)
+    run("fleet", "revoke-invite", "zoo/net", "cameras", row["id"], "--yes")
+    run("fleet", "revoke-token", "zoo/net", "cameras", "--yes")
     expect_all(run, federated.FLEET)
     assert Client(hub.address, token=hub.token).fleets.read("zoo/net", "cameras").desired == 2
 

@@ -63,6 +63,11 @@ def bundled(content, *, wrong=0.0):
     }
 
 
+def converted(hub, version):
+    rows = hub.call("GET", f"{version}/variants")[2]["items"]
+    return [row for row in rows if row["origin"] == "converted"]
+
+
 def test_what_is_published_is_upgraded_and_proven_and_wrong_data_are_blamed(tmp_path):
     hub = Hub(tmp_path / "home", HUB_LIMITS_STAGE_SECONDS="20", HUB_LIMITS_LEASE_SECONDS="30")
     try:
@@ -94,11 +99,8 @@ def test_what_is_published_is_upgraded_and_proven_and_wrong_data_are_blamed(tmp_
         assert status == 202
         wait_for(lambda: hub.job(job["uuid"])["state"] in ENDED, "the conversion", 120)
         assert hub.job(job["uuid"])["state"] == "succeeded", hub.job(job["uuid"])
-        [int8] = [
-            row
-            for row in hub.call("GET", f"{good}/variants")[2]["items"]
-            if row["origin"] == "converted"
-        ]
+        # The variant is added after the job has ended, when its event is delivered.
+        [int8] = wait_for(lambda: converted(hub, good), "the variant", 60)
         status, _, found = hub.call("GET", "resolve?ref=zoo/good&variant=int8")
         assert status == 200
         assert found["variant"]["entry"] == int8["entry"]

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +17,10 @@ import onnxruntime
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from hub.protocol import parts
 from runners.sandbox import Limits, Request, Sandbox
 from runners.starter import fetching, imports, manifest
+from tests.faults import conftest as faults
 
 pytestmark = [
     pytest.mark.live,
@@ -71,6 +75,31 @@ def _files(sandbox, model, folder):
 def run(path, feeds):
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     return session.run(None, feeds)
+
+
+def test_a_hub_without_a_network_says_so_and_takes_the_archive_of_a_folder(files, tmp_path):
+    hub = faults.Hub(tmp_path / "home", PIP_NO_INDEX="1", PIP_FIND_LINKS=str(tmp_path))
+    environment = hub.environment | {
+        "HUB_URL": hub.address, "HUB_TOKEN": hub.token, "HUB_CACHE": str(tmp_path / "cache"),
+    }  # fmt: skip
+
+    def run(*options):
+        return subprocess.run(
+            [sys.executable, "-m", "hub", "import", "starter", "swift-f0", *options],
+            check=False, capture_output=True, text=True, env=environment, timeout=300,
+        )  # fmt: skip
+
+    try:
+        refused = run("--quiet")
+        assert refused.returncode == 1
+        [line] = refused.stderr.splitlines()
+        assert line.startswith("hub: swift-f0: pip could not fetch swift-f0 0.3.0 (")
+        assert "hub import starter --from FOLDER, with swift_f0-0.3.0" in line
+        done = run("--from", str(files("swift-f0")))
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines()[-1] == "published  swift-f0  zoo/swift-f0@1"
+    finally:
+        hub.stop()
 
 
 @pytest.mark.parametrize("name", list(manifest.models()))
@@ -153,6 +182,21 @@ def test_a_drawn_line_is_read(files):
     assert "".join(characters[step] for step in kept) == text
 
 
+@pytest.mark.parametrize(("turned", "place"), [(0, 0), (180, 1)])
+def test_a_line_that_is_upside_down_is_told_apart(files, turned, place):
+    path = files("pp-ocr") / "direction.onnx"
+    part = parts.of(manifest.model("pp-ocr").card, "direction.onnx")
+    size = (part.inputs[0].image.resize.width, part.inputs[0].image.resize.height)
+    line = Image.new("RGB", (520, 48), "white")
+    font = ImageFont.load_default(34)
+    ImageDraw.Draw(line).text((10, 2), "Invoice 2026-11: 1,234.50 EUR", fill="black", font=font)
+    pixels = np.asarray(line.rotate(turned).resize(size, Image.Resampling.BILINEAR), np.float32)
+    [scores] = run(path, {"x": pixels[..., ::-1].transpose(2, 0, 1)[None] / 127.5 - 1})
+    names = part.outputs[-1].reading.names
+    assert names[int(scores.argmax())] == ("upright", "upside down")[place]
+    assert scores.max() > 0.9
+
+
 @pytest.mark.parametrize("hertz", [110, 220, 440, 880])
 def test_the_pitch_of_a_tone_is_followed(files, hertz):
     seconds = np.arange(16000, dtype=np.float32) / 16000
@@ -207,3 +251,48 @@ def test_a_file_is_named(files, content, label):
     [scores] = run(folder / "model.onnx", {"bytes": numbers[None]})
     labels = (folder / "labels.txt").read_text().splitlines()
     assert labels[int(scores.argmax())] == label
+
+
+def scalogram(signal):
+    """Magnitudes of the continuous transform that the card of `sleep-spindles` describes."""
+    points = np.linspace(-20, 20, 1024)
+    step = points[1] - points[0]
+    wavelet = np.sqrt(6) * np.sinc(6 * points) * np.exp(-2j * np.pi * 13 * points)
+    integral = np.cumsum(wavelet) * step
+    rows = []
+    for scale in np.geomspace(135, 270, 15):
+        places = (np.arange(scale * 40 + 1) / (scale * step)).astype(int)
+        kernel = integral[places[places < len(integral)]][::-1]
+        size = len(signal) + len(kernel) - 1
+        spectrum = np.fft.fft(signal, size) * np.fft.fft(kernel, size)
+        row = np.abs(np.sqrt(scale) * np.diff(np.fft.ifft(spectrum)))
+        left = (len(row) - len(signal)) // 2
+        rows.append(row[left : left + len(signal)])
+    return np.array(rows)
+
+
+def normalised(array):
+    values = (array - array.mean(-1, keepdims=True)) / array.std(-1, keepdims=True)
+    return values[None].astype(np.float32)
+
+
+@pytest.mark.parametrize("centres", [(), (6, 14, 23)])
+def test_planted_sleep_spindles_are_found(files, centres):
+    spectrum = np.fft.rfft(np.random.default_rng(1).normal(size=7500))
+    spectrum[1:] /= np.sqrt(np.arange(1, len(spectrum)))  # pink noise
+    spectrum[0] = 0
+    signal = np.fft.irfft(spectrum, 7500)
+    signal, seconds = signal / signal.std(), np.arange(7500) / 250
+    for centre in centres:
+        envelope = np.exp(-(((seconds - centre) / 0.35) ** 2))
+        signal += 2 * envelope * np.sin(2 * np.pi * 13 * seconds)
+    feeds = {
+        "raw_signal": normalised(signal[None]),
+        "spectrogram": normalised(scalogram(signal - signal.mean())),
+    }
+    detection, _ = run(files("sleep-spindles") / "model.onnx", feeds)
+    seconds_with_one = np.flatnonzero(detection[0, :, 0] > 0)
+    # A spindle around a whole second lies in that second and the one before.
+    assert list(seconds_with_one) == [
+        second for centre in centres for second in (centre - 1, centre)
+    ]

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from frontend.parts import formatting
 from frontend.presenters import measurements
 from registry.catalogue import predictions
 from registry.catalogue.speeds import Setup
+from registry.models import Version
 from runners.benchmarks import predictions as latency_predictions
-
-if TYPE_CHECKING:
-    from registry.models import Version
 
 
 def of(version: Version) -> tuple[dict[str, Any], ...]:
     """The predictions for the main variant of a version; none unless lists show that version."""
-    variants = set(version.variants.values_list("pk", flat=True))
+    variants = {variant.pk for variant in version.variants.all()}
     rows = [row for row in predictions.of_model(version.model_id) if row.variant in variants]
     fits = latency_predictions.fits() if rows else {}
     lines = []

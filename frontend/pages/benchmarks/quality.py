@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.db.models import prefetch_related_objects
@@ -19,9 +19,7 @@ from frontend.presenters import version_head
 from hub.protocol.figures import Figure, Kind, Unit
 from hub.protocol.vocabularies import METRICS
 from metadata.graphs import evaluations
-
-if TYPE_CHECKING:
-    from runners.benchmarks.rankings import Standing
+from runners.benchmarks.rankings import Standing
 
 _LEAST_MODELS, _MOST_AXES = 2, 12
 

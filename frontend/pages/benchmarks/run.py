@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from django.utils.html import format_html, format_html_join
@@ -21,10 +21,8 @@ from frontend.parts import addresses, formatting
 from frontend.presenters.measurements import latency
 from hub.protocol import problems
 from runners.benchmarks import samples as stored
-
-if TYPE_CHECKING:
-    from runners.engine.benchmark.typed_record import Process
-    from runners.models import Measurement
+from runners.engine.benchmark.typed_record import Process
+from runners.models import Measurement
 
 COLUMNS, BINS = 500, 40
 LEAST = 10

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from frontend.parts import addresses
 from frontend.presenters import measurements
 from hub.protocol import problems
+from registry.models import Variant
 from runners.benchmarks import offers
 from runners.engine.benchmark import bounds, provider_options
-
-if TYPE_CHECKING:
-    from registry.models import Variant
 
 # The name of a form's field for the whole shape of an input begins with it.
 SHAPE_FIELD = "shape:"

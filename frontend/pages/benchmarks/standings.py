@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from django.utils.safestring import SafeString, mark_safe
@@ -14,12 +14,10 @@ from frontend.presenters import measurements
 from hub.protocol.figures import Figure, Unit, absent
 from registry.catalogue import facets
 from registry.catalogue.query import Query
+from registry.core.permissions import Actor
 from runners.benchmarks import timelines
+from runners.benchmarks.rankings import Key, Ranking, Standing
 from runners.evaluations import selectors as evaluations
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-    from runners.benchmarks.rankings import Key, Ranking, Standing
 
 
 def keys(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -26,14 +25,12 @@ from hub.protocol import benchmark_metrics, problems
 from hub.protocol.figures import Status
 from registry.api.parameters import accepts
 from registry.core.permissions import can
+from registry.models import Version
 from registry.versions import selectors
 from runners.benchmarks import contributions, rankings, scheduling, timelines, unmeasured
 from runners.benchmarks import selectors as benchmark_selectors
 from runners.benchmarks.timing_jobs import KINDS
 from runners.queue import selectors as jobs
-
-if TYPE_CHECKING:
-    from registry.models import Version
 
 FILTERS = ("device", "runtime", "precision", "batch", "scenario")
 ACROSS = (

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
+
+from django.http import HttpRequest
 
 from frontend.pages.cards import changes, fields, forms
 from frontend.parts import labels
@@ -27,15 +29,11 @@ from registry.cards import (
     suggestions,
     vocabularies,
 )
+from registry.cards.findings import Finding
 from registry.datasets import selectors
+from registry.models import RegisteredModel, Version
 from registry.storage.files import store
 from runners.drafts import facts
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
-
-    from registry.cards.findings import Finding
-    from registry.models import RegisteredModel, Version
 
 DATASETS_OFFERED = 100
 _PROSE = """---
@@ -128,14 +126,16 @@ def _take(desk: Desk, version: Version, names: list[str]) -> None:
 def _import(desk: Desk, request: HttpRequest, version: Version, path: str) -> None:
     name, content = path, b""
     if path:
-        file = version.files.filter(path=path).first()
-        if file is None:
-            raise problems.InvalidRequest(f"The draft has no file {path}.")
+        file = problems.expect(
+            version.files.filter(path=path).first(),
+            problems.InvalidRequest(f"The draft has no file {path}."),
+        )
         content = store().read(file.blob_id, imports.LIMIT_BYTES + 1)
     else:
-        sent = request.FILES.get("import")
-        if sent is None:
-            raise problems.InvalidRequest("Choose a file to read into the card.")
+        sent = problems.expect(
+            request.FILES.get("import"),
+            problems.InvalidRequest("Choose a file to read into the card."),
+        )
         name, content = sent.name or "", sent.read(imports.LIMIT_BYTES + 1)
     proposal = imports.read(content, name)
     changes = merges.merged(cards.check(desk.text).front, proposal.fields)

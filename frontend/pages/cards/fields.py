@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from frontend.parts import labels
 from hub.protocol.derivations import RELATIONS
-from hub.protocol.vocabularies import TASKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,6 @@ _PERSONAL = (
     ("yes", "yes: contains personal data"),
     ("unknown", "unknown"),
 )
-_TASKS = (*_ANY, *((task, labels.task(task)) for task in TASKS))
 _RELATIONS = (*_ANY, *((word, word) for word in RELATIONS))
 _DATASET = (
     Input(("name",), "Name, or name on this hub", list="card-datasets"),

@@ -24,9 +24,10 @@ def show(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     model = selectors.model(request.user, namespace, name)
     rows = refused_cards.of_model(request.user, model)
     if request.method == "POST":
-        key = whole(request.POST.get("card", ""), 18)
-        if key is None:
-            raise problems.InvalidRequest("Select a refused card.")
+        key = problems.expect(
+            whole(request.POST.get("card", ""), 18),
+            problems.InvalidRequest("Select a refused card."),
+        )
         refused_cards.one(request.user, model, key).delete()
         return HttpResponseRedirect(request.path)
     drafts = selectors.versions(request.user, model).filter(state=Version.State.DRAFT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +16,9 @@ from frontend.parts.options import Option
 from frontend.parts.svg import charts, tradeoffs
 from frontend.presenters import figures, list_filters
 from hub.protocol import filters
-from hub.protocol.accuracy import Limit
+from hub.protocol.accuracy import SHARES, Limit
 from hub.protocol.benchmark_metrics import P50
-from hub.protocol.figures import Compliance, Figure, Kind, Unit, absent, count, together
+from hub.protocol.figures import Compliance, Figure, Kind, Status, Unit, absent, count, together
 from registry.catalogue import accuracies, predictions, search, speeds
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ class Candidate:
     accuracy: Figure
     metric: str
     compliance: Compliance
-    is_best: bool = False
-    is_placed: bool = False
+    # What its trade-off rests on, where no other model beats it: accepted or noisy results.
+    tradeoff: Status | None = None
 
     @property
     def limits(self) -> str:
@@ -87,19 +88,32 @@ def choice(
 ) -> Choice:
     """What an address asks to be plotted; what it does not say follows from what was measured."""
     across = data.get("x", "")
+    limit_names = _limit_names(query)
     if across not in AXES:
-        across = "latency" if setup.device else SIZE
+        across = limit_names[0] if limit_names else "latency" if setup.device else SIZE
     measures = {_named(limit): limit for limit in map(_of_offer, offered)}
     if query.accuracy:
         measures = {_named(limit): limit for limit in query.accuracy} | measures
     first = next(iter(measures), "")
-    choice = data.get("y", "") or first
+    # Two limits without one of accuracy are two axes; size alone can be the vertical one.
+    asks_size = SIZE in limit_names and across != SIZE and not query.accuracy
+    choice = data.get("y", "") or (SIZE if asks_size else first)
     measure = measures.get(choice)
     if measure is None and across == SIZE:
         measure = measures.get(first)
     if measure is None and across == SIZE:  # nothing was measured, and size says nothing of size
         across = "macs"
     return Choice(across, measure)
+
+
+def _limit_names(query: Query) -> list[str]:
+    """The figures across that the list is limited or sorted by: speed first, size last."""
+    by_speed = query.sort == search.FASTEST
+    return [
+        name
+        for name in ("latency", "macs", SIZE)
+        if query[_LIMIT_OF[name]] is not None or (by_speed and name == "latency")
+    ]
 
 
 def of(
@@ -136,16 +150,9 @@ def of(
     limit = query[_LIMIT_OF[choice.across]]
     across = tradeoffs.Axis(AXES[choice.across], _write(choice.across), limit)
     title = f"{_title(choice)} against {_AGAINST[choice.across]}"
-    places = {candidate.ref for candidate, _ in placed}
-    candidates = [
-        replace(candidate, is_best=candidate.ref in best, is_placed=candidate.ref in places)
-        for candidate in candidates
-    ]
-    candidates.sort(
-        key=lambda candidate: (not candidate.is_best, candidate.compliance is not Compliance.WITHIN)
-    )
-    winners = [candidate for candidate in candidates if candidate.is_best]
-    compared = [candidate.ref for candidate in winners][:COMPARED]
+    candidates = [replace(candidate, tradeoff=best.get(candidate.ref)) for candidate in candidates]
+    candidates.sort(key=_order)
+    compared = [candidate.ref for candidate in candidates if candidate.tradeoff][:COMPARED]
     return {
         "picture": tradeoffs.draw(points, across, _up(query, choice), title=title),
         "title": title,
@@ -153,9 +160,7 @@ def of(
         "candidates": candidates,
         # How many of them keep the limits.
         "counts": figures.compliances(candidate.compliance for candidate in candidates),
-        "best": winners,
-        # Those with both figures where none is accepted for both.
-        "unranked": [] if winners else [row for row in candidates if row.is_placed],
+        "is_joined": len(compared) > 1,
         "compare_url": _compare(compared) if len(compared) > 1 else "",
         "across": [Option(words, name, on=name == choice.across) for name, words in AXES.items()],
         "up": _ups(choice, offered),
@@ -223,19 +228,39 @@ def _best(
     choice: Choice,
     *,
     counts_predictions: bool,
-) -> set[str]:
-    """The models that no other beats in both figures; noisy results beat and join nothing."""
+) -> dict[str, Status]:
+    """The models that no other beats in both figures, with what that rests on.
+
+    A noisy result is beaten by any other, and beats noisy ones alone.
+    """
     sign = 1 if choice.measure is None or choice.measure.is_maximum else -1
-    ranked = [
-        (candidate, charts.Point(x, sign * y))
+    entrants = [
+        (candidate, charts.Point(x, sign * y, is_ranked=candidate.figure(choice.across).is_ranked))
         for candidate, (x, y) in placed
-        if candidate.figure(choice.across).is_ranked
-        and (counts_predictions or candidate.figure(choice.across).kind is not Kind.PREDICTED)
+        if counts_predictions or candidate.figure(choice.across).kind is not Kind.PREDICTED
     ]
-    stands = charts.undominated([point for _, point in ranked])
-    return {
-        candidate.ref for (candidate, _), is_best in zip(ranked, stands, strict=True) if is_best
+    ranked = charts.undominated([point for _, point in entrants])
+    best = {
+        candidate.ref: Status.ACCEPTED
+        for (candidate, _), is_best in zip(entrants, ranked, strict=True)
+        if is_best
     }
+    of_all = charts.undominated([replace(point, is_ranked=True) for _, point in entrants])
+    noisy = {
+        candidate.ref: Status.NOISY
+        for (candidate, point), is_best in zip(entrants, of_all, strict=True)
+        if is_best and not point.is_ranked
+    }
+    return best | noisy
+
+
+def _order(candidate: Candidate) -> tuple[bool, bool, bool]:
+    """The best trade-offs first, accepted before noisy ones, then what keeps the limits."""
+    return (
+        candidate.tradeoff is None,
+        candidate.tradeoff is Status.NOISY,
+        candidate.compliance is not Compliance.WITHIN,
+    )
 
 
 def _point(
@@ -245,6 +270,7 @@ def _point(
     is_predicted = figure.kind is Kind.PREDICTED
     return tradeoffs.Point(
         *place,
+        candidate.ref.partition("/")[2],
         candidate.url,
         _sentence(candidate),
         figure.interval if is_predicted else None,
@@ -298,6 +324,8 @@ def _up(query: Query, choice: Choice) -> tradeoffs.Axis:
         lambda value: figures.amount(measure.metric, value),
         next(iter(limits), None),
         is_logarithmic=False,
+        is_maximum=measure.is_maximum,
+        bounds=(0, 1) if measure.metric in SHARES else (-math.inf, math.inf),
     )
 
 
@@ -312,13 +340,15 @@ def _ups(choice: Choice, offered: Sequence[accuracies.Offer]) -> tuple[Option, .
     return (*options, Option("File size", SIZE, on=choice.measure is None))
 
 
-def _finding(placed: Sequence[object], best: set[str], many: int) -> str:
+def _finding(placed: Sequence[object], best: dict[str, Status], many: int) -> str:
     """What the plot shows, in a sentence."""
     missing = many - len(placed)
     words = f"{formatting.plural(len(placed), 'model')} with both figures"
     if missing:
         words += f", {missing} without"
     joined = f"{len(best)} of them {'is' if len(best) == 1 else 'are'} beaten by no other in both"
+    noisy = sum(status is Status.NOISY for status in best.values())
+    joined += f", {noisy} by {Status.NOISY} results" if noisy else ""
     return f"{words}; {joined}." if best else f"{words}."
 
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from frontend.presenters import figures, list_filters
 from hub.protocol import filters
 from hub.protocol.figures import Figure
 from hub.protocol.vocabularies import unit_of
 from registry.catalogue import accuracies, fits
-
-if TYPE_CHECKING:
-    from registry.catalogue.fits import Evaluated, Fit
-    from registry.catalogue.query import Query
-    from registry.models import DocumentSpeed, PredictedSpeed, SearchDocument
+from registry.catalogue.fits import Evaluated, Fit
+from registry.catalogue.query import Query
+from registry.models import DocumentSpeed, PredictedSpeed, SearchDocument
 
 
 def of(

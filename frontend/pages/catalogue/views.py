@@ -20,6 +20,8 @@ from registry.catalogue.query import Query
 if TYPE_CHECKING:
     from registry.core.permissions import Actor
 
+# Groups of filters that are in sight; the others are behind one more.
+FIRST_GROUPS = 6
 SUGGESTIONS = 8
 # Columns of a document that a suggestion shows.
 SUGGESTED = ("pk", "title", "task")
@@ -43,6 +45,7 @@ def models(request: HttpRequest) -> HttpResponse:
     values = facets.count(request.user, Query()) if chips else counts
     listed_values = {group: [value for value, _ in pairs] for group, pairs in values.items()}
     column = speed_column.of(query, known_setups, page.items, is_first=not cursor)
+    groups = list_filters.groups(query, counts, values)
     total = facets.totals(request.user)["models"] if chips else page.count
     return render(
         request,
@@ -54,7 +57,9 @@ def models(request: HttpRequest) -> HttpResponse:
             "question": question,
             "latency": list_filters.latency_limit(query),
             "kept": list_filters.hidden_fields(query),
-            "groups": list_filters.groups(query, counts, values),
+            "first_groups": groups[:FIRST_GROUPS],
+            "more_groups": groups[FIRST_GROUPS:],
+            "is_more_chosen": any(group["choice_count"] for group in groups[FIRST_GROUPS:]),
             "counts_capped": formatting.grouped(facets.MATCHES) if counts.capped else "",
             "measures": list_filters.measures(query, accuracies.offers(request.user)),
             "bound": list_filters.bound(query),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.conf import settings
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
@@ -12,9 +11,6 @@ from frontend.pages.catalogue.feeds import ENTRIES, answer, plain, start
 from registry.community.collections import selectors as collections
 from registry.community.discussions import selectors as discussion_selectors
 from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
 
 
 @require_safe

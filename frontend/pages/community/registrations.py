@@ -1,36 +1,37 @@
-"""What discussions, collections, likes and watches add to pages of the core."""
+"""What discussions, collections, saved comparisons, likes and watches add to pages of the core."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
+from django.template import Context
 
+from frontend.pages.community.digests import send_due
 from frontend.pages.site.crawlers import Sitemap, sitemaps
 from frontend.presenters.page_parts import PagePart, Place, page_parts
 from frontend.presenters.version_head import Tab, tabs
 from registry.community import interest
 from registry.community.collections import selectors as collections
 from registry.community.discussions import selectors as discussions
+from registry.core.periodic import HourlyTask, hourly_tasks
 from registry.core.routes import Route, routes
 from registry.models import Collection
+from registry.models.saved_comparisons import LONGEST_TITLE
 from registry.versions import evidence
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from django.template import Context
 
 # https://www.sitemaps.org/protocol.html allows 50,000 addresses in a sitemap.
 IN_SITEMAP = 10_000
 OF_NAMESPACE = 10
-_CLOSED = ("/collections?", "/collections/new", "/collections/*/edit")
+_CLOSED = ("/collections?", "/collections/new", "/collections/*/edit", "/compare/", "/watching/")
 
 
 def register(package: str) -> None:
     """Plug into the ports of the pages."""
     routes.register(package, Route("frontend.pages.community.urls", closed=_CLOSED))
+    hourly_tasks.register(package, HourlyTask("digests", "Digests sent by mail", send_due))
     sitemaps.register(package, Sitemap(_sitemap_names, _sitemap_pages))
     tabs.register(
         package,
@@ -52,6 +53,7 @@ def register(package: str) -> None:
         PagePart(Place.ACCURACY, "discussions/accuracy.html", _accuracy),
         PagePart(Place.NAMESPACE, "collections/namespace.html", _namespace),
         PagePart(Place.ACCOUNT, "community/account.html"),
+        PagePart(Place.COMPARISON, "comparisons/save.html", _comparison),
         PagePart(Place.FOOTER, "community/footer.html"),
     )
 
@@ -60,7 +62,7 @@ def _tags(context: Context) -> dict[str, Any]:
     """How many collections have the model, and what guests see of likes, which others press."""
     actor, model = context["request"].user, context["model"]
     return {
-        "collections": collections.collections(actor, model=model).count(),
+        "collections": collections.count_of(actor, model),
         "likes": 0 if actor.is_authenticated else interest.of_model(actor, model).likes,
     }
 
@@ -97,6 +99,13 @@ def _accuracy(context: Context) -> dict[str, Any]:
 def _namespace(context: Context) -> dict[str, Any]:
     rows = collections.collections(context["request"].user, namespace=context["namespace"].slug)
     return {"collections": rows[:OF_NAMESPACE]}
+
+
+def _comparison(context: Context) -> dict[str, Any]:
+    """What the form that saves a comparison sends; its title can be changed before."""
+    refs = context["kept"]
+    names = ", ".join(ref.partition("/")[2] for ref in refs)
+    return {"refs": refs, "title": names[:LONGEST_TITLE]}
 
 
 def _sitemap_names() -> list[str]:

@@ -1,15 +1,17 @@
-"""The addresses of discussions, collections, likes and watched models."""
+"""The addresses of discussions, collections, saved comparisons, likes and watched models."""
 
 from __future__ import annotations
 
 from django.urls import path
 
-from frontend.pages.community import feeds, watching
+from frontend.pages.community import digests, feeds, watching
 from frontend.pages.community.collections import views as collections
+from frontend.pages.community.comparisons import views as comparisons
 from frontend.pages.community.discussions import views as discussions
 from frontend.pages.linked_data import converters  # noqa: F401 - registers `ending`
 from frontend.parts.caching import page
 from frontend.parts.patterns import MODEL
+from registry.api.guests import for_guests
 
 DISCUSSION = f"{MODEL}/discussions/<number:discussion>"
 COLLECTION = "collections/<name:namespace>/<slug:slug>"
@@ -17,6 +19,13 @@ COLLECTION = "collections/<name:namespace>/<slug:slug>"
 urlpatterns = [
     path(f"{MODEL}/interest", watching.act, name="model-interest"),
     path("watching", watching.watching, name="watching"),
+    path("watching/digest", digests.choose, name="watching-digest"),
+    path(
+        "watching/digest/<str:secret>",
+        for_guests(digests.unsubscribe),
+        name="watching-unsubscribe",
+    ),
+    path("account/discussions", discussions.own, name="own-discussions"),
     path(f"{MODEL}/collect", collections.collect, name="model-collect"),
     path(f"{MODEL}/discussions.atom", page(feeds.discussions), name="discussions-feed"),
     path(f"{MODEL}/discussions", page(discussions.every), name="discussions"),
@@ -43,6 +52,10 @@ urlpatterns = [
         name="collection-unavailable",
     ),
     path(f"{COLLECTION}/delete", collections.delete, name="collection-delete"),
+    path("compare/saved", comparisons.every, name="saved-comparisons"),
+    path("compare/<uuid:uuid>", page(comparisons.show), name="saved-comparison"),
+    path("compare/<uuid:uuid>/change", comparisons.change, name="saved-comparison-change"),
+    path("compare/<uuid:uuid>/delete", comparisons.delete, name="saved-comparison-delete"),
     # As clients of the Hub protocol print it.
     path(
         "<name:namespace>/<name:name>/discussions/<number:discussion>", discussions.client_address

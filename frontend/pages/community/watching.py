@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count, F, Max, Q, QuerySet
@@ -17,15 +18,12 @@ from frontend.parts.formatting import plural
 from frontend.presenters import figures, version_head
 from hub.protocol import problems
 from metadata.graphs import withdrawals
-from registry.community import interest
+from registry.community import digests, interest
+from registry.core import mail
+from registry.core.permissions import Actor
 from registry.models import Dataset, Deprecation, Discussion, Version
 from registry.versions import selectors
 from runners.models import ConformanceResult, Evaluation, Measurement
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from registry.core.permissions import Actor
 
 NEWS, MODELS = 50, 100
 _MOST_WITHDRAWN = 20
@@ -41,9 +39,10 @@ _ACTIONS: dict[str, Callable[..., None]] = {
 def act(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     """Like or watch a model, or stop; then back to where that was."""
     model = selectors.model(request.user, namespace, name)
-    action = _ACTIONS.get(request.POST.get("action", ""))
-    if action is None:
-        raise problems.InvalidRequest.at("/action", f"Valid actions: {', '.join(_ACTIONS)}.")
+    action = problems.expect(
+        _ACTIONS.get(request.POST.get("action", "")),
+        problems.InvalidRequest.at("/action", f"Valid actions: {', '.join(_ACTIONS)}."),
+    )
     action(request.user, model=model)
     if request.POST.get("page") == "watching":
         return HttpResponseRedirect(reverse("watching"))
@@ -59,7 +58,12 @@ def watching(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "community/watching.html",
-        {"watches": watches, "news": news(request.user, models)[:NEWS]},
+        {
+            "watches": watches,
+            "news": news(request.user, models)[:NEWS],
+            "intervals": [digests.NEVER, *digests.Interval.values] if mail.is_possible() else [],
+            "interval": digests.interval(request.user),
+        },
     )
 
 

@@ -22,8 +22,14 @@ if TYPE_CHECKING:
     from frontend.presenters.comparison_facts import Fact
     from runners.models import Evaluation
 
+# Rows that decide between models: they come first, and are shown where they are equal too.
+ACCURACY, LATENCY, CONFORMANCE = "accuracy", "latency", "conformance"
+DECISIVE = (ACCURACY, LATENCY, CONFORMANCE)
 # Rows whose amounts are drawn as bars from zero.
 BARS = ("size", "macs", "memory", "parameters")
+# What a chart can be of, and the word of an address that asks for none.
+CHARTS = (ACCURACY, LATENCY, *BARS)
+NO_CHART = "none"
 TIMES = "\u00d7"
 
 
@@ -37,29 +43,47 @@ class FactRow:
     cells: tuple[Fact, ...]
 
     @property
-    def is_equal(self) -> bool:
-        return len(self.cells) > 1 and len({cell.same for cell in self.cells}) == 1
+    def is_folded(self) -> bool:
+        """Whether all models have the same of a fact that does not decide between them."""
+        is_equal = len(self.cells) > 1 and len({cell.same for cell in self.cells}) == 1
+        return is_equal and self.key.partition("-")[0] not in DECISIVE
+
+    @property
+    def has_chart(self) -> bool:
+        return any(cell.picture for cell in self.cells)
 
 
 def rows(columns: Sequence[Column]) -> list[FactRow]:
-    """Every fact of these, in the order in which people ask for them."""
-    table = [
-        FactRow(key, title, kind, _ranked([cell(column) for column in columns], order))
+    """Every fact of these: those that decide first, the others as people ask for them."""
+    table = {
+        key: FactRow(key, title, kind, _ranked([cell(column) for column in columns], order))
         for key, (title, kind, order, cell) in comparison_facts.FACTS.items()
-    ]
-    at = next(index for index, row in enumerate(table) if row.key == "latency")
-    table[at] = _with_strips(table[at], columns)
-    table = [
-        _with_accuracy(row, columns) if row.key == "accuracy" else _with_bars(row) for row in table
-    ]
-    return [*table[: at + 1], *_conformance(columns), *table[at + 1 :]]
+    }
+    accuracy = _with_accuracy(table.pop(ACCURACY), columns)
+    latency = _with_strips(table.pop(LATENCY), columns)
+    others = [_with_bars(row) for row in table.values()]
+    return [accuracy, latency, *_conformance(columns), *others]
+
+
+def read_charts(texts: Sequence[str]) -> tuple[str, ...]:
+    """The charts that an address asks for, in the order of the table; empty: as is usual."""
+    names = tuple(name for name in CHARTS if name in texts)
+    return names or ((NO_CHART,) if NO_CHART in texts else ())
+
+
+def charts(rows: Sequence[FactRow], selection: Sequence[str]) -> list[tuple[FactRow, bool]]:
+    """The rows that have a chart, and whether it is drawn: without a choice, what decides."""
+    offered = [row for row in rows if row.has_chart]
+    usual = [row.key for row in offered if row.key in DECISIVE] or [row.key for row in offered[:1]]
+    keys = selection or usual
+    return [(row, row.key in keys) for row in offered]
 
 
 def _with_strips(row: FactRow, columns: Sequence[Column]) -> FactRow:
     speeds = [column.speed if column.is_comparable else None for column in columns]
     strips = latency_strips.together([speed for speed in speeds if speed is not None])
     cells = [
-        replace(cell, picture=strips.head + strips.drawings[speed.pk])
+        replace(cell, picture=strips.drawings[speed.pk])
         if speed is not None and speed.pk in strips.drawings
         else cell
         for cell, speed in zip(row.cells, speeds, strict=True)
@@ -177,5 +201,7 @@ def _conformance(columns: Sequence[Column]) -> list[FactRow]:
             for column in columns
         ]
         title = f"Conformance, {words.runtime(name)}" if name else "Conformance"
-        table.append(FactRow(f"conformance-{name}", title, comparison_facts.MEASURED, tuple(cells)))
+        table.append(
+            FactRow(f"{CONFORMANCE}-{name}", title, comparison_facts.MEASURED, tuple(cells))
+        )
     return table

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 
@@ -20,19 +19,17 @@ from frontend.presenters import figures, licences, measurements
 from hub.protocol.benchmark_metrics import ENERGY
 from hub.protocol.cards import UNKNOWN, Card, CardDataset
 from metadata.exports import sheet
+from metadata.exports.sheet import Port, Sheet
 from metadata.graphs import projection, relatives, selectors, withdrawals
 from metadata.rdf.iris import Places
 from registry.cards import licences as card_licences
 from registry.cards import mentions, resolution
+from registry.core.permissions import Actor
 from registry.models import Dataset, Version
 from runners.benchmarks import selectors as benchmarks
 from runners.evaluations import selectors as evaluations
 from runners.models import Measurement
 from runners.proofs import selectors as proofs
-
-if TYPE_CHECKING:
-    from metadata.exports.sheet import Port, Sheet
-    from registry.core.permissions import Actor
 
 
 class Basis(StrEnum):

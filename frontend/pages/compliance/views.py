@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -12,9 +11,7 @@ from django.views.decorators.http import require_safe
 
 from frontend.pages.compliance import report
 from frontend.presenters.version_page import context, of_whole_version
-
-if TYPE_CHECKING:
-    from registry.models import Version
+from registry.models import Version
 
 
 @require_safe

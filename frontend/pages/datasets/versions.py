@@ -5,20 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from registry.datasets import selectors
+from frontend.parts import labels, slices
+from registry.datasets import previews, selectors
 
 if TYPE_CHECKING:
+    from django.http import HttpRequest
+
     from hub.protocol.splits import Split, SplitInput, Target
     from registry.models import Dataset, DatasetVersion
 
 # How many of each a page shows; the API has all of them.
 FILES, NAMES, VERSIONS = 200, 40, 50
-_READERS = {
-    "csv": "CSV table",
-    "parquet": "Parquet table",
-    "npz": "NumPy archive",
-    "images": "ZIP archive of pictures, a folder for each class",
-}
 
 
 def _names(texts: tuple[str, ...]) -> dict[str, Any]:
@@ -32,7 +29,7 @@ def _split(split: Split) -> dict[str, Any]:
     return {
         "name": split.name,
         "task": split.task,
-        "reader": _READERS[split.reader],
+        "reader": labels.READERS[split.reader],
         "files": _names(split.files),
         "inputs": [
             (source.name, _source(noun, source), _names(source.columns)) for source in split.inputs
@@ -55,19 +52,23 @@ def _target(noun: str, of: Target) -> tuple[str, dict[str, Any]]:
     return (noun, _names((of.column,))) if of.column else ("Folder name", _names(()))
 
 
-def _version(row: DatasetVersion) -> dict[str, Any]:
-    """A version with the files that its page has room for, each with its address."""
+def _version(request: HttpRequest, row: DatasetVersion) -> dict[str, Any]:
+    """A version with the files of a page, each with its address, and the first rows of tables."""
     files = list(row.files.all())
+    page = slices.of(request, files, lambda file: file.path, FILES)
     version = f"/api/v1/datasets/{row.dataset.slug}/versions/{row.number}"
     return {
         "row": row,
-        "files": [(file, f"{version}/files/{quote(file.path)}") for file in files[:FILES]],
-        "more_files": max(0, len(files) - FILES),
+        "files": [(file, f"{version}/files/{quote(file.path)}") for file in page.rows],
+        "slice": page,
+        "previews": previews.of(row),
         "splits": list(map(_split, row.typed_splits)),
     }
 
 
-def select(of: Dataset, number: int | None) -> tuple[dict[str, Any] | None, list[DatasetVersion]]:
+def select(
+    request: HttpRequest, of: Dataset, number: int | None
+) -> tuple[dict[str, Any] | None, list[DatasetVersion]]:
     """The version of this number, or the newest if there is one, and the newest versions.
 
     Raises NotFound where there is none of this number.
@@ -75,5 +76,5 @@ def select(of: Dataset, number: int | None) -> tuple[dict[str, Any] | None, list
     newest = list(selectors.versions(of).order_by("-number")[:VERSIONS])
     if number is None and newest:
         number = newest[0].number
-    view = None if number is None else _version(selectors.version(of, number))
+    view = None if number is None else _version(request, selectors.version(of, number))
     return view, newest

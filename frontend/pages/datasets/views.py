@@ -64,6 +64,7 @@ def every(request: HttpRequest) -> HttpResponse:
     )
 
 
+@accepts("q", "page")
 @require_safe
 def show(request: HttpRequest, slug: str) -> HttpResponseBase:
     """A data set at its IRI: its page, or its graph."""
@@ -78,6 +79,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponseBase:
     )
 
 
+@accepts("q", "page")
 @require_safe
 def show_version(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """The page of a data set with the files of one of its versions."""
@@ -88,7 +90,7 @@ def show_version(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 def _page(request: HttpRequest, dataset: Dataset, number: int | None = None) -> HttpResponse:
-    version, newest = versions.select(dataset, number)
+    version, newest = versions.select(request, dataset, number)
     uses = selectors.uses(request.user, dataset, limit=selectors.USES + 1)
     return render(
         request,
@@ -103,6 +105,8 @@ def _page(request: HttpRequest, dataset: Dataset, number: int | None = None) -> 
             ],
             "legal_basis": data_categories.LEGAL_BASES.get(dataset.legal_basis, ""),
             "version": version,
+            "first": version["slice"].first if version else "",
+            "next": version["slice"].next if version else "",
             "newest": newest,
             "uses": uses[: selectors.USES],
             "dependants": (

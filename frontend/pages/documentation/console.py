@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.conf import settings
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from hub.protocol import problems
 from registry.api.parameters import accepts
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
 
 
 @accepts()

@@ -14,19 +14,17 @@ from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from posixpath import join, normpath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from mdit_py_plugins.anchors import anchors_plugin
 
 from frontend.parts.card_syntax import coloured
 from hub.protocol.capabilities import CAPABILITIES
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
 
 # Beside the package, in a checkout and in the wheel alike.
 FOLDER = Path(__file__).resolve().parents[3] / "docs"

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from frontend.pages.documentation import documents
 from hub.protocol import problems
 from registry.api.parameters import accepts
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
 
 LONGEST_SEARCH = 200
 
@@ -21,11 +17,12 @@ LONGEST_SEARCH = 200
 @require_safe
 def show(request: HttpRequest, name: str = "") -> HttpResponse:
     """A page, beside the navigation; of the first page, what a search found."""
-    page = documents.document(name)
-    if page is None:
-        raise problems.NotFound(
+    page = problems.expect(
+        documents.document(name),
+        problems.NotFound(
             f"The documentation has no page {name}. Its first page, /docs, lists all of them."
-        )
+        ),
+    )
     words = "" if name else request.GET.get("q", "")[:LONGEST_SEARCH]
     values = {
         "page": page,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -16,12 +16,10 @@ from frontend.presenters.forms import ModelForm, VersionForm
 from hub.protocol import problems
 from hub.protocol.vocabularies import LICENCES
 from registry.core.permissions import require
+from registry.models import RegisteredModel, Version
 from registry.people import selectors as people_selectors
 from registry.versions import selectors
 from registry.versions.services import registered_models, versions
-
-if TYPE_CHECKING:
-    from registry.models import RegisteredModel, Version
 
 DESCRIBED = ("visibility", "license", "task", "summary")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -20,12 +18,10 @@ from frontend.presenters.version_page import context, of_version, of_whole_versi
 from hub.protocol import problems
 from registry.cards import cards, refused_cards
 from registry.core.permissions import can, require
+from registry.models import Version
 from registry.versions.services import files, versions
 from runners.drafts import facts as draft_facts
 from runners.queue import selectors as jobs
-
-if TYPE_CHECKING:
-    from registry.models import Version
 
 
 @login_required

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from frontend.pages.federated.forms import RULE_WORDS
 from hub.protocol import federated
+from hub.protocol.facts import Facts
 from registry.federated import attacks, privacy
-
-if TYPE_CHECKING:
-    from hub.protocol.facts import Facts
-    from registry.federated.services.trainings import Plan
-    from registry.models import Version
+from registry.federated.services.trainings import Plan
+from registry.models import Version
 
 # Rounds for which ε is stated where their number is open.
 _ROUNDS = (10, 100)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -17,14 +18,10 @@ from frontend.presenters import forms
 from registry.api.parameters import accepts
 from registry.core.permissions import require
 from registry.federated import selectors
+from registry.federated.models import Fleet
 from registry.federated.services import fleets
 from registry.models import RegisteredModel, Version
 from registry.versions import selectors as registry
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from registry.federated.models import Fleet
 
 PAGE = 50
 VERSIONS_OFFERED = 100

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, time
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.conf import settings
+from django.core.exceptions import NON_FIELD_ERRORS
 
 from frontend.presenters.forms import offer
 from hub.protocol import federated, privacy
@@ -61,8 +62,32 @@ _SHORT = {"rows": 3, "class": "short", "spellcheck": "false"}
 _RELEASE_BEST = (("", "no"), ("highest", "the highest score"), ("lowest", "the lowest score"))
 
 
-class TrainingForm(forms.Form):
+class ChoicesForm(forms.Form):
+    """A form whose first choices are enough; all other fields have defaults that usually hold."""
+
+    first_choices: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def choices(self) -> list[forms.BoundField]:
+        """The fields of the first choices, in their order."""
+        return [self[name] for name in self.first_choices]
+
+    @property
+    def advanced(self) -> list[forms.BoundField]:
+        """All other fields."""
+        return [field for field in self if field.name not in self.first_choices]
+
+    @property
+    def is_advanced(self) -> bool:
+        """Whether another field was changed or refused, so that it must be in sight."""
+        touched = {*self.changed_data, *self.errors} if self.is_bound else set()
+        return bool(touched - {*self.first_choices, NON_FIELD_ERRORS})
+
+
+class TrainingForm(ChoicesForm):
     """What most trainings need; the API has every other rule."""
+
+    first_choices = ("version", "quorum", "most_rounds")
 
     version = forms.TypedChoiceField(label="Base version", coerce=int)
     title = forms.CharField(label="Title", max_length=200, required=False)
@@ -273,7 +298,7 @@ class InviteForm(forms.Form):
     )
 
 
-class RolloutForm(forms.Form):
+class RolloutForm(ChoicesForm):
     """The version that devices of a fleet run, and how many of them."""
 
     version = forms.TypedChoiceField(label="Version", coerce=int)
@@ -304,6 +329,8 @@ class RolloutForm(forms.Form):
 class FleetForm(RolloutForm):
     """A new fleet and its first rollout, which may come later."""
 
+    first_choices = ("name", "version", "percent")
+
     name = forms.RegexField(
         NAME,
         label="Name",
@@ -322,7 +349,6 @@ class FleetForm(RolloutForm):
         "and devices get the previous version. 0: never.",
     )
     version = forms.TypedChoiceField(label="Version", coerce=int, required=False, empty_value=None)
-    field_order = ("name", "halt_percent", "version", "percent")
 
     def __init__(self, *args: Any, versions: Iterable[int] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

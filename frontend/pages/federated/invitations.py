@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -22,11 +21,9 @@ from frontend.presenters import forms
 from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.federated import privacy, selectors
+from registry.federated.models import Training
 from registry.federated.services import participants
 from registry.models import RegisteredModel
-
-if TYPE_CHECKING:
-    from registry.federated.models import Training
 
 PAGE = 50
 _UNKNOWN = (

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.utils.safestring import SafeString, mark_safe
 
@@ -16,13 +16,11 @@ from frontend.parts import formatting
 from frontend.parts.svg import charts
 from hub.protocol import phrases, stored
 from registry.federated import attacks, history, privacy
+from registry.federated.models import Aggregate, Contribution, Round, Training
 from registry.federated.services import rounds
 from registry.models import Variant, Version
 from runners.evaluations import selectors as evaluations
-
-if TYPE_CHECKING:
-    from registry.federated.models import Aggregate, Contribution, Round, Training
-    from runners.models import Evaluation
+from runners.models import Evaluation
 
 REASONS = {
     "below-quorum": "fewer contributions than the quorum",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from frontend.pages.federated import fleets, invitations, views, wizard
+from frontend.pages.federated import enrolments, fleets, invitations, views, wizard
 from frontend.parts.caching import page
 from frontend.parts.patterns import MODEL
 
@@ -16,6 +16,8 @@ urlpatterns = [
     path(f"{MODEL}/trainings/new", wizard.new, name="training-new"),
     path(f"{MODEL}/fleets", page(fleets.every), name="fleets"),
     path(f"{MODEL}/fleets/<str:fleet>", page(fleets.show), name="fleet"),
+    path(f"{MODEL}/fleets/<str:fleet>/devices", page(enrolments.index), name="fleet-devices"),
+    path(f"{MODEL}/fleets/<str:fleet>/revoke", enrolments.revoke, name="fleet-revoke"),
     path(TRAINING, page(views.show), name="training"),
     path(f"{TRAINING}/live", views.live_mark, name="training-live"),
     path(f"{TRAINING}/act", views.act, name="training-act"),

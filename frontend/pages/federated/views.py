@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import messages
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -27,10 +28,6 @@ from registry.federated.selectors import Seeker
 from registry.federated.services import rounds, trainings
 from registry.versions import selectors as registry
 from runners.evaluations import selectors as evaluations
-
-if TYPE_CHECKING:
-    from django.http.response import HttpResponseBase
-
 
 PAGE = 50
 

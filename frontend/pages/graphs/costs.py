@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from frontend.parts import addresses, formatting
 from hub.protocol import problems
-
-if TYPE_CHECKING:
-    from hub.protocol.costs import Costs, Node
+from hub.protocol.costs import Costs, Node
 
 FIELD = addresses.SIZE_FIELD
 OPERATORS_SHOWN = 12

@@ -11,7 +11,7 @@ import hashlib
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -23,12 +23,10 @@ from pygments.util import ClassNotFound
 from frontend.parts import addresses, formatting
 from frontend.parts.page_cache import Memory
 from hub.protocol import problems, stored
+from hub.protocol.facts import WeightType
 from registry.core import parsing
+from registry.models import File, Variant
 from registry.storage.files import store
-
-if TYPE_CHECKING:
-    from hub.protocol.facts import WeightType
-    from registry.models import File, Variant
 
 # What of a text is read at all, and what one page shows of it.
 MOST_BYTES = 4_000_000

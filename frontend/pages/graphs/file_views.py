@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -13,13 +13,11 @@ from frontend.pages.graphs import file_contents
 from frontend.parts import labels, markdown
 from frontend.presenters import version_head
 from frontend.presenters.version_page import context, of_whole_version, redirect_to_request
+from registry.models import File, Version
 from registry.versions import file_history, selectors
 from runners.graphs import tensors
 from runners.models import Job
 from runners.queue.selectors import why_waiting
-
-if TYPE_CHECKING:
-    from registry.models import File, Version
 
 CARD = "README.md"
 

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from frontend.parts import addresses
 from frontend.parts.options import Option
 from frontend.parts.svg.barcode import CATEGORIES, REST
 from hub.protocol import stored
+from hub.protocol.facts import Facts
 from runners.engine.graphs.changes import is_weighty
 
-if TYPE_CHECKING:
-    from hub.protocol.facts import Facts
-
-PAGE = 200
+PAGE = 150
 # Above so many nodes a drawing is slow and says little.
 MANY = 5000
 OPERATORS_SHOWN = 24

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.templatetags.static import static
 from django.utils.cache import get_conditional_response
@@ -22,12 +22,8 @@ from registry.models import Variant, Version
 from registry.versions import selectors
 from runners.graphs import differences as compared
 from runners.graphs import networks
+from runners.models import Job
 from runners.queue.selectors import why_waiting
-
-if TYPE_CHECKING:
-    from django.http.response import HttpResponseBase
-
-    from runners.models import Job
 
 OTHERS_SHOWN = 12
 YEAR_SECONDS = 31_536_000
@@ -41,7 +37,7 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
     variant = template_context["variant"]
     graph = networks.Network()
     if variant is not None and version.is_served:
-        graph = networks.of(version, variant)
+        graph = networks.of(variant)
     here = variant.name if template_context["head"]["choice"] else ""
     listing = network.listing(
         networks.table(graph), request.GET, here, with_values=template_context["may_have"]
@@ -203,7 +199,7 @@ def difference(request: HttpRequest, version: Version, earlier: int) -> HttpResp
             "undrawn": [
                 (_named(side, variant), _graph_tab(side, variant))
                 for side, variant in sides
-                if side.is_served and networks.of(side, variant).skeleton is None
+                if side.is_served and networks.of(variant).skeleton is None
             ],
             "viewer": netron.version(),
             "turned_url": differences.between(other, before, version, after),
@@ -230,7 +226,7 @@ def _drawn(
     if version.state == version.State.WITHDRAWN:
         raise problems.Withdrawn(f"{version.ref} was withdrawn: {version.reason}")
     variant = version_head.required_variant(version, request.GET.get("variant", ""))
-    graph = networks.of(version, variant) if version.is_served else networks.Network()
+    graph = networks.of(variant) if version.is_served else networks.Network()
     if graph.skeleton is None:
         raise problems.NotFound(f"The graph of {version.ref} has not been prepared yet.")
     return version, variant, graph

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -17,10 +16,8 @@ from metadata.exports import signposting
 from metadata.rdf.iris import Places
 from metadata.store import negotiation, services
 from registry.cards import licences
+from registry.models import RegisteredModel, Version
 from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from registry.models import RegisteredModel, Version
 
 
 def negotiated(

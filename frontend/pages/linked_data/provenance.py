@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from string import Formatter
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -21,15 +21,11 @@ from frontend.presenters.statement_queries import statement_queries
 from hub.protocol import derivations, phrases, stored
 from hub.protocol.cards import Card
 from hub.protocol.variants import DERIVATIONS
+from metadata.graphs.facts import EntryFacts, VariantFacts, VersionFacts
+from metadata.graphs.relatives import LineageNode
 from metadata.rdf import quads
 from metadata.rdf.iris import Places
 from registry.cards import mentions
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from metadata.graphs.facts import EntryFacts, VariantFacts, VersionFacts
-    from metadata.graphs.relatives import LineageNode
 
 SENTENCES = 60
 _ENTRIES = 12

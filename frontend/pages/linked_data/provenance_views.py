@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
@@ -11,11 +10,7 @@ from frontend.pages.linked_data import provenance, statements
 from frontend.presenters.version_page import context, of_whole_version
 from metadata.graphs import relatives, selectors
 from metadata.store import negotiation
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
-
-    from registry.models import Version
+from registry.models import Version
 
 
 @require_safe

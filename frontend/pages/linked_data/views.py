@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
+from uuid import UUID
 
 import pyoxigraph
 from django.conf import settings
@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from frontend.pages.benchmarks import views as benchmark_views
 from frontend.pages.linked_data import graph_views, statements
 from frontend.pages.queue import views as queue_views
+from frontend.presenters import profiles
 from hub.protocol import problems
 from metadata.exports import annotation
 from metadata.rdf import vocabulary
@@ -24,9 +25,6 @@ from registry.api import downloads
 from registry.api.parameters import accepts
 from registry.models import Blob
 from runners.queue import selectors
-
-if TYPE_CHECKING:
-    from uuid import UUID
 
 RETRY_SECONDS = 60
 
@@ -37,7 +35,7 @@ def thing(request: HttpRequest, place: str, name: str) -> HttpResponseBase:
     entity = entities.find(place, name)
     return graph_views.negotiated(
         request,
-        page=lambda: _thing_page(request, entity),
+        page=lambda: _thing_page(request, place, entity),
         nquads=lambda: entity.nquads,
         address=request.path,
     )
@@ -155,9 +153,10 @@ def void(request: HttpRequest) -> HttpResponse:
 @require_safe
 def dumped(request: HttpRequest) -> HttpResponseBase:
     """The nightly dump, or the part of it that was asked for. Raises NotFound and Unavailable."""
-    newest = dump.newest()
-    if newest is None:
-        raise problems.NotFound("No dump yet. The first one is created after the hub starts.")
+    newest = problems.expect(
+        dump.newest(),
+        problems.NotFound("No dump yet. The first one is created after the hub starts."),
+    )
     if dump.tells_too_much(newest):
         raise problems.Unavailable(
             "A public model was withdrawn after the last dump. A new dump is being created.",
@@ -175,7 +174,7 @@ def dumped(request: HttpRequest) -> HttpResponseBase:
     return response
 
 
-def _thing_page(request: HttpRequest, entity: entities.Entity) -> HttpResponse:
+def _thing_page(request: HttpRequest, place: str, entity: entities.Entity) -> HttpResponse:
     group = entity.kind.group
     query = urlencode({group: entity.name}) if group else ""
     return render(
@@ -187,6 +186,7 @@ def _thing_page(request: HttpRequest, entity: entities.Entity) -> HttpResponse:
             "rows": statements.read(entity.nquads),
             "uses": f"{reverse('models')}?{query}" if query else "",
             "formats": statements.formats(request.path),
+            **(profiles.read(entity.name) if place == "agents" else {}),
         },
     )
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from django.template import Context
 
 from frontend.presenters.page_parts import PagePart, Place, page_parts
 from registry.mirrors import selectors
-
-if TYPE_CHECKING:
-    from django.template import Context
 
 
 def register(package: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -15,11 +13,9 @@ from frontend.presenters.access_forms import DeprecationForm
 from frontend.presenters.version_page import of_version
 from hub.protocol import problems
 from registry.core.permissions import require
+from registry.models import RegisteredModel, Version
 from registry.versions import deprecations, selectors
 from registry.versions.services.deprecations import deprecate, undeprecate
-
-if TYPE_CHECKING:
-    from registry.models import RegisteredModel, Version
 
 ACTS = (UNDO, _) = ("undeprecate", "deprecate")
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from frontend.parts import labels
 from frontend.parts.svg import diagrams
 from frontend.presenters import version_head
 from hub.protocol import derivations
-
-if TYPE_CHECKING:
-    from hub.protocol.cards import Card
-    from metadata.graphs.relatives import LineageNode
-    from registry.models import Version
+from hub.protocol.cards import Card
+from metadata.graphs.relatives import LineageNode
+from registry.models import Version
 
 _CLIPPED = 200
 # Steps on either side that are drawn; the list has them all.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
@@ -14,12 +13,8 @@ from frontend.presenters import declarations
 from frontend.presenters.version_page import context, of_whole_version
 from metadata.graphs import relatives, withdrawals
 from registry.catalogue import emissions
+from registry.models import Version
 from runners.benchmarks import timelines
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
-
-    from registry.models import Version
 
 
 @require_safe

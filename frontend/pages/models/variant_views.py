@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -16,12 +14,10 @@ from frontend.presenters.version_page import context, of_version, of_whole_versi
 from hub.protocol import problems
 from metadata.exports import annotated_files
 from registry.core.permissions import can, require
+from registry.models import Variant, Version
+from runners.graphs.annotated_files import Copy
 from runners.proofs import derivations
 from runners.proofs import selectors as proof_selectors
-
-if TYPE_CHECKING:
-    from registry.models import Variant, Version
-    from runners.graphs.annotated_files import Copy
 
 
 @multipart.limited

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from frontend.pages.models import lineage
-from frontend.parts import link_picture, live, markdown
+from frontend.parts import link_picture, live, markdown, slices
 from frontend.parts.addresses import whole
 from frontend.presenters import (
     code_snippets,
     comparison,
     comparison_facts,
     conformance,
-    differences,
+    device_matrix,
     job_progress,
     typed_links,
     under_way,
@@ -26,7 +27,6 @@ from frontend.presenters import (
     version_evidence,
     version_head,
     version_page,
-    version_speeds,
 )
 from frontend.presenters.version_page import context, of_version, of_whole_version
 from metadata.exports import signposting
@@ -36,19 +36,9 @@ from metadata.validation import reports
 from registry.api import downloads
 from registry.api.parameters import accepts
 from registry.cards import mentions, refused_cards, resolution
-from registry.core import usage
 from registry.core.permissions import can
-from registry.versions import (
-    alias_rules,
-    aliases,
-    conditions,
-    deprecations,
-    file_history,
-    history,
-    selectors,
-)
+from registry.versions import deprecations, file_history, history, selectors
 from registry.versions.lifecycle import BRANCH
-from runners.benchmarks import selectors as benchmark_selectors
 from runners.graphs import networks, tensors
 from runners.proofs import selectors as proof_selectors
 from runners.proofs.results import EVIDENCE
@@ -59,7 +49,7 @@ if TYPE_CHECKING:
 
 DERIVED_SHOWN = 4
 PAGE = 50
-MOVES = 20
+FILES = 200
 # Group of files -> heading, what they are.
 GROUPS = {
     "own": ("Files", ""),
@@ -155,6 +145,12 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
             "card": "" if markdown.is_blank(card) else card,
             "matrix": matrix,
             "latency": evidence.latency,
+            "devices": device_matrix.of(
+                version,
+                variant,
+                evidence.latency["candidates"],
+                may_run=version.is_served and can(request.user, "version.derive", model),
+            ),
             "accuracy": evidence.accuracy,
             "evidence": evidence.sentence,
             "get": _get(version, variant),
@@ -177,16 +173,35 @@ def _overview(request: HttpRequest, version: Version) -> HttpResponse:
     return response
 
 
+@accepts("q", "page", "variant")
 @require_safe
 @of_whole_version
 def files(request: HttpRequest, version: Version) -> HttpResponse:
-    groups: dict[str, list[tuple[File, int | None]]] = {group: [] for group in GROUPS}
+    """The files of a version in their groups; of many, those of a page, or with a text."""
+    every = version.files.all()
+    totals = Counter(map(_group, every))
+    order = list(GROUPS)
+    in_order = sorted(every, key=lambda file: order.index(_group(file)))
+    page = slices.of(request, in_order, lambda file: file.path, FILES)
     added = file_history.first_versions(request.user, version)
-    for file in version.files.all():
-        groups[_group(file)].append((file, None if file.derived else added.get(file.path)))
-    pages = [(*GROUPS[group], rows) for group, rows in groups.items() if rows]
+    groups = [
+        (
+            *GROUPS[group],
+            totals[group],
+            [(file, None if file.derived else added.get(file.path)) for file in rows],
+        )
+        for group, rows in groupby(page.rows, _group)
+    ]
     return render(
-        request, "models/files.html", {**context(request, version, "files"), "groups": pages}
+        request,
+        "models/files.html",
+        {
+            **context(request, version, "files"),
+            "groups": groups,
+            "slice": page,
+            "first": page.first,
+            "next": page.next,
+        },
     )
 
 
@@ -198,10 +213,10 @@ def content(request: HttpRequest, version: Version, path: str) -> HttpResponseBa
         return elsewhere
     file = selectors.file(version, path)
     response = downloads.send(request, file.blob, path, immutable=False)
-    if path.endswith(".onnx") and downloads.begins_download(request, response):
-        usage.notes.add_download(version.model_id)
+    model = version.model
+    protected = model.pk if version.is_draft or model.is_protected else None
+    downloads.count(request, response, version.pk, path, protected=protected)
     if version.is_served:
-        model = version.model
         places = Places(settings.HUB_PUBLIC_URL)
         page = places.version(model.namespace.slug, model.name, version.number)
         response["Link"] = signposting.back(page)
@@ -225,49 +240,6 @@ def checks(request: HttpRequest, version: Version) -> HttpResponse:
                 (job, job_progress.title(job))
                 for job in jobs.of_version(request.user, version, kinds=("describe", "check"))
             ],
-        },
-    )
-
-
-@accepts("before", "variant")
-@require_safe
-def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
-    """All versions, newest first."""
-    model = selectors.model(request.user, namespace, name)
-    before = request.GET.get("before", "")
-    rows = selectors.sized_versions(
-        request.user,
-        model,
-        before=whole(before),
-        limit=PAGE + 1,
-    )
-    if not rows:
-        return HttpResponseRedirect(reverse("model", args=[namespace, name]))
-    latest = selectors.latest(request.user, model) or rows[0]
-    comparisons = benchmark_selectors.comparisons_of(*rows[:PAGE])
-    moves = list(aliases.moves(model)[: MOVES + 1])
-    version = selectors.whole_version(request.user, namespace, name, latest.number)
-    return render(
-        request,
-        "models/versions.html",
-        {
-            **context(request, version, "versions"),
-            "rows": rows[:PAGE],
-            "earlier": differences.earlier(rows),
-            "slower": version_speeds.by_version(comparisons),
-            "first": request.path if before else "",
-            "next": f"{request.path}?before={rows[PAGE - 1].number}" if len(rows) > PAGE else "",
-            "rules": [
-                (rule.alias, [row.sentence for row in conditions.stored(rule.conditions)])
-                for rule in alias_rules.rules(request.user, model)
-            ],
-            "moves": moves[:MOVES],
-            "more_moves": len(moves) > MOVES,
-            "history_url": f"/api/v1/models/{model.ref}/alias-history",
-            "may_draft": can(request.user, "version.draft", model),
-            "may_yank": can(request.user, "version.yank", model),
-            "may_deprecate": can(request.user, "version.deprecate", model),
-            "may_withdraw": can(request.user, "version.withdraw", model),
         },
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -15,11 +15,9 @@ from frontend.presenters.access_forms import DeletionForm, EndForm
 from frontend.presenters.version_page import of_version
 from hub.protocol import problems
 from registry.core.permissions import require
+from registry.models import Version
 from registry.versions import dependents, selectors
 from registry.versions.services import registered_models, versions
-
-if TYPE_CHECKING:
-    from registry.models import Version
 
 
 class Act(NamedTuple):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -26,16 +27,12 @@ from registry.core.permissions import can, require
 from registry.models import AccessRequest, Mention, RegisteredModel
 from registry.people import selectors as people_selectors
 from registry.versions import deprecations, selectors
+from registry.versions.gate_terms import GateTerms
 from registry.versions.services import access, registered_models
 from registry.versions.services import names as confirmations
 
-if TYPE_CHECKING:
-    from django import forms
-
-
 # Requests shown of each state.
 LISTED_USERS = 200
-LONGEST = 2_000
 
 
 @login_required
@@ -120,7 +117,10 @@ def ask(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
     if form.is_valid():
         try:
             access_request = access.ask(
-                request.user, model=model, message=form.cleaned_data["message"]
+                request.user,
+                model=model,
+                message=form.cleaned_data["message"],
+                terms_sha256=request.POST.get("terms", "")[:64],
             )
         except problems.StateConflict as problem:
             form.add_error(None, problem.detail)
@@ -186,13 +186,15 @@ def _page(
         list(selectors.access_requests(request.user, model)[: 3 * LISTED_USERS]) if decides else []
     )
     newest = selectors.latest(request.user, model)
+    card = newest.card if newest else {}
     return render(
         request,
         "models/access.html",
         {
             "section": "models",
             "model": model,
-            "said": _card_facts(newest.card if newest else {}),
+            "terms": GateTerms.read(card),
+            "said": _card_facts(card),
             "own": selectors.own_access_request(request.user, model),
             "may_have": selectors.may_have_files(request.user, model),
             "decides": decides,
@@ -208,15 +210,10 @@ def _page(
 
 
 def _card_facts(card: dict[str, Any]) -> dict[str, Any]:
-    """What a card tells users who want the files (`extra_gated_…`): text only, never a form."""
-    words = {
-        name: str(card[f"extra_gated_{name}"])[:LONGEST]
-        for name in ("heading", "description", "prompt", "button_content")
-        if isinstance(card.get(f"extra_gated_{name}"), str)
-    }
-    fields = card.get("extra_gated_fields")
+    """What a card says of the form (`extra_gated_…`): text only, never a form."""
+    button, fields = card.get("extra_gated_button_content"), card.get("extra_gated_fields")
     labels = [str(name)[:200] for name in fields][:20] if isinstance(fields, dict) else []
-    return {**words, "fields": labels}
+    return {"button": button[:200] if isinstance(button, str) else "", "fields": labels}
 
 
 def _save(request: HttpRequest, model: RegisteredModel, form: forms.Form) -> RegisteredModel:

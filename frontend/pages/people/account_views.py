@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -18,24 +19,27 @@ from hub.protocol import problems
 from registry.api import sign_in
 from registry.people import selectors as people_selectors
 from registry.people.services import tokens as service
+from registry.people.services import users
 from registry.versions import selectors
 
-if TYPE_CHECKING:
-    from django.contrib.auth.forms import AuthenticationForm
 
-
-class _SignIn(LoginView):
+class SignIn(LoginView):
     template_name = "account/login.html"
     authentication_form = SignInForm
     redirect_authenticated_user = True
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        users.review_password(form.get_user(), password=form.cleaned_data["password"])
+        return self.enter(form)
+
+    def enter(self, form: AuthenticationForm) -> HttpResponse:
+        """Sign in the user whose password was right."""
         response = super().form_valid(form)
-        sign_in.remember(self.request, response, form.get_user())
+        sign_in.complete(self.request, response, form.get_user())
         return response
 
 
-login = _SignIn.as_view()
+login = SignIn.as_view()
 logout = LogoutView.as_view()
 
 
@@ -80,21 +84,13 @@ def show(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def tokens(request: HttpRequest) -> HttpResponse:
     """List tokens, and make one; the new token is in this one answer and nowhere else."""
-    mine = [namespace for namespace, _ in people_selectors.namespaces_of(request.user)]
-    form = TokenForm(request.POST or None, namespaces=mine)
+    form = TokenForm(request.POST or None)
     token = secret = None
     if request.method == "POST" and form.is_valid():
-        fields = form.cleaned_data
         try:
-            token, secret = service.create(
-                request.user,
-                name=fields["name"],
-                scopes=fields["scopes"],
-                namespace=fields["namespace"] or None,
-                expires_days=fields["expires_days"],
-            )
-            form = TokenForm(namespaces=mine)
-        except problems.InvalidRequest as problem:
+            token, secret = service.create(request.user, **form.values)
+            form = TokenForm()
+        except (problems.InvalidRequest, problems.NotFound) as problem:
             form.add_error(None, problem.detail)
     context = {"made": token, "secret": secret, "tokens": selectors.tokens(request.user)}
     return page(request, "account/tokens.html", form, context)
@@ -104,9 +100,10 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke(request: HttpRequest, token_id: int) -> HttpResponse:
     """Ask once, naming the token; then revoke it."""
-    token = next((row for row in selectors.tokens(request.user) if row.pk == token_id), None)
-    if token is None:
-        raise problems.NotFound("Token not found. It may already be revoked.")
+    token = problems.expect(
+        next((row for row in selectors.tokens(request.user) if row.pk == token_id), None),
+        problems.NotFound("Token not found. It may already be revoked."),
+    )
     if request.method != "POST":
         return render(request, "account/revoke.html", {"token": token})
     service.revoke(request.user, token_id=token_id)

@@ -6,6 +6,7 @@ from django import forms
 
 from frontend.presenters.forms import Named
 from registry.models import Membership
+from registry.people.services.service_accounts import LONGEST_NAME, SERVICE_ROLES
 
 ROLES = (
     ("reader", "reader: view and download private models"),
@@ -34,6 +35,19 @@ class MemberForm(forms.Form):
 
     username = forms.CharField(label="User", max_length=150, help_text="User name on this hub.")
     role = forms.ChoiceField(label="Role", choices=ROLES, initial=Membership.Role.READER.value)
+
+
+class ServiceAccountForm(forms.Form):
+    """A service account of an organisation."""
+
+    name = Named(
+        label="Name",
+        max_length=LONGEST_NAME,
+        help_text="For example ci. Letters, digits, dot, hyphen, underscore. Permanent.",
+    )
+    role = forms.ChoiceField(
+        label="Role", choices=[role for role in ROLES if role[0] in SERVICE_ROLES], initial="writer"
+    )
 
 
 class QuotaForm(forms.Form):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -20,17 +21,13 @@ from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.core import account_uses
 from registry.core.permissions import can, require_admin, role_in
+from registry.models import Namespace
 from registry.people import selectors
 from registry.people.services import namespaces, users
 from registry.storage.services import quotas
 from registry.versions import selectors as versions
 from registry.versions.services import deletions
 from runners.queue import selectors as jobs
-
-if TYPE_CHECKING:
-    from django import forms
-
-    from registry.models import Namespace
 
 PAGE = 50
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -19,11 +17,9 @@ from frontend.presenters.version_page import context, of_whole_version
 from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.core.permissions import can
+from registry.models import Version
 from runners.proofs import selectors as proof_selectors
 from runners.proofs import verification
-
-if TYPE_CHECKING:
-    from registry.models import Version
 
 
 @accepts("variant")

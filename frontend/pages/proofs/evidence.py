@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 
 from frontend.parts import formatting
 from frontend.presenters import conformance, parity_figures, version_head
 from hub.protocol import stored
+from registry.models import Version
+from runners.models import ConformanceResult, Job
 from runners.queue import aliases
-
-if TYPE_CHECKING:
-    from registry.models import Version
-    from runners.models import ConformanceResult, Job
 
 # As runners.engine.runs.agreement has them, which pages cannot import; a test compares the two.
 PROFILES = {

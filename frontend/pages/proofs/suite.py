@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.urls import reverse
 
 from frontend.parts import addresses, formatting, labels
-
-if TYPE_CHECKING:
-    from runners.models import Runtime, SuiteRun
-    from runners.proofs import selectors
+from runners.models import Runtime, SuiteRun
+from runners.proofs import selectors
 
 # Outcome -> how a column names it, what it means.
 OUTCOMES = {

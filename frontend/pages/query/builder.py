@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from django.http import QueryDict
 
@@ -17,10 +17,8 @@ from frontend.parts.options import Option
 from frontend.presenters import list_filters, questions
 from hub.protocol.filters import FILTERS, Bound, Choice, Day, Text
 from registry.catalogue import speeds
-
-if TYPE_CHECKING:
-    from registry.catalogue.query import Query
-    from registry.core.permissions import Actor
+from registry.catalogue.query import Query
+from registry.core.permissions import Actor
 
 MOST: Final = 12
 _NUMBER: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")

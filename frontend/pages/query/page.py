@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from django.conf import settings
@@ -16,12 +16,9 @@ from django.urls import reverse
 
 from frontend.pages.query import results
 from frontend.parts import formatting
+from hub.protocol.problems import Problem
 from metadata.sparql import listing
-
-if TYPE_CHECKING:
-    from hub.protocol.problems import Problem
-    from metadata.sparql.example_queries import ExampleQuery
-
+from metadata.sparql.example_queries import ExampleQuery
 
 # Requests of this length pass the servers and proxies that a hub is run behind.
 ADDRESS_CHARACTERS = 6_000

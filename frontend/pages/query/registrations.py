@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
+from django.template import Context
 
 from frontend.pages.query.page import address
 from frontend.pages.query.results import short
 from frontend.presenters.page_parts import PagePart, Place, page_parts
 from frontend.presenters.statement_queries import StatementQuery, statement_queries
 from metadata.sparql import comparison, example_queries, listing
-
-if TYPE_CHECKING:
-    from django.template import Context
 
 # Of the examples, those that most people understand.
 QUESTIONS = (

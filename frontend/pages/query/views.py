@@ -153,12 +153,14 @@ def _show(
 ) -> HttpResponse:
     lines = text.count("\n") + 1
     permalink = page.address(text, examples)
-    built = more.get("built")
+    built, selection = more.get("built"), more.get("selection")
     counts: dict[str, str] = {}
     with suppress(RedisError):
         counts = cache.get_many([_count_key(example.slug) for example in examples])
     context = {
         "section": "query",
+        # A query that its reader wrote stays open; that of a question or an example is behind it.
+        "is_editing": "trouble" in more or ("result" in more and not built and not selection),
         "built_rows": [*(built.rows if built else ()), builder.Row(None)],
         "conditions": tuple(builder.Row(filter_) for filter_ in FILTERS.values()),
         "row_counts": {

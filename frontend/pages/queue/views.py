@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -20,11 +22,6 @@ from registry.api.parameters import accepts
 from registry.core.permissions import can, has_scope
 from runners.models import Job
 from runners.queue import aliases, selectors, services
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from django.http.response import HttpResponseBase
 
 PAGE = 50
 

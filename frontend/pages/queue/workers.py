@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from frontend.parts import labels
 from registry.api.parameters import accepts
+from runners.engine.hardware import causes
+from runners.models import Worker
 from runners.queue import aliases, registration, selectors
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
-
-    from runners.models import Worker
 
 
 @accepts()
@@ -39,6 +37,7 @@ def row_of(worker: Worker, *, sees_names: bool) -> dict[str, Any]:
             f"{labels.runtime(name)} {version}" for name, version in features.runtimes.items()
         ),
         "providers": tuple(features.providers),
+        # A provider that takes no operators came with the build: no one asked for it.
         "missing": tuple(
             {
                 "name": name,
@@ -47,6 +46,7 @@ def row_of(worker: Worker, *, sees_names: bool) -> dict[str, Any]:
                 "reason": reasons.get(name, ""),
             }
             for name, cause in registration.unavailable(features).items()
+            if cause.code != causes.NO_NODES
         ),
         "seen_at": worker.seen_at,
     }

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from hub.protocol import problems
+from registry.models import RegisteredModel
 from registry.protocols.huggingface import errors, revisions
+from registry.protocols.huggingface.revisions import Revision
 from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from registry.models import RegisteredModel
-    from registry.protocols.huggingface.revisions import Revision
 
 
 @require_safe

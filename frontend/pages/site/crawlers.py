@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
 from xml.sax.saxutils import escape
 
 from django.conf import settings
@@ -17,10 +17,6 @@ from hub.protocol import problems
 from hub.protocol.ports import Port
 from registry.catalogue import public_models
 from registry.core.routes import routes
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
 
 # https://www.sitemaps.org/protocol.html
 _SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from django.db.models import QuerySet
 
 from frontend.presenters import figures, runtime_columns, speed_column
 from hub.protocol import filters
@@ -12,11 +14,10 @@ from hub.protocol.figures import Figure, Unit, absent
 from registry.catalogue import accuracies, facets, search, speeds
 from registry.catalogue.query import Query
 from registry.core import public_counts
+from registry.core.permissions import Actor
+from registry.core.prepared_queries import Prepared
 from registry.models import DocumentAccuracy, SearchDocument
 from registry.models.search import EVERYBODY
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 MOST = 6
 
@@ -29,11 +30,20 @@ def of(actor: Actor, counts: facets.Facets) -> Sequence[SearchDocument]:
     if actor.is_authenticated:
         return _best(actor, counts)
     keys: list[int] = public_counts.get(
-        "counts:proven", lambda: [document.pk for document in _best(actor, counts)] or None
+        "counts:proven", lambda: [document.pk for document in _best(actor, counts)]
     )
-    rows = SearchDocument.objects.filter(audience=EVERYBODY, pk__in=keys or ())
-    by_key = {row.pk: row for row in rows.select_related("model")}
-    return [by_key[key] for key in keys or () if key in by_key]
+    # Those that have been hidden since are not among the rows.
+    rows = _BY_KEYS.instances(*keys, *[0] * (MOST - len(keys))) if keys else ()
+    by_key = {row.pk: row for row in rows}
+    return [by_key[key] for key in keys if key in by_key]
+
+
+def _by_keys(*keys: int) -> QuerySet[SearchDocument]:
+    rows = SearchDocument.objects.filter(audience=EVERYBODY, pk__in=keys)
+    return rows.select_related("model")
+
+
+_BY_KEYS = Prepared(_by_keys)
 
 
 def columns(actor: Actor, documents: Sequence[SearchDocument]) -> dict[str, Any]:

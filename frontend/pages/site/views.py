@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -26,14 +26,13 @@ from frontend.presenters import (
 from hub.protocol import problems
 from registry.catalogue import facets, search, speeds
 from registry.catalogue.query import Query
+from registry.catalogue.summaries import COLUMNS
 from registry.core import public_counts
+from registry.core.permissions import Actor
 from runners.benchmarks import selectors as benchmark_selectors
 from runners.models import ConformanceVerdict
 from runners.proofs import latest, verdicts
 from runners.queue import aliases, selectors
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 NEWEST = 5
 SNIPPET = 'import hub\n\nmodel = hub.load("{}")\nprint(model.graph.name)'
@@ -49,7 +48,7 @@ SMALL_BYTES = 10**8
 def home(request: HttpRequest) -> HttpResponse:
     counts = facets.count(request.user, Query())
     proven = proven_models.of(request.user, counts)
-    newest = search.find(request.user, Query(), limit=20).items
+    newest = search.find(request.user, Query(), limit=20, columns=COLUMNS).items
     published = [document for document in newest if document.latest][:NEWEST]
     first = next((document.title for document in (*proven, *published)), "resnet50")
     totals = facets.totals(request.user)
@@ -158,9 +157,9 @@ def _counts(counts: facets.Facets) -> list[tuple[str, str]]:
 @require_safe
 def problem(request: HttpRequest, slug: str) -> HttpResponse:
     """The page of an error type, at the address that documents name (RFC 9457, section 3.1.1)."""
-    kind = problems.by_slug().get(slug)
-    if kind is None:
-        raise problems.NotFound(f"Unknown error type {slug}.")
+    kind = problems.expect(
+        problems.by_slug().get(slug), problems.NotFound(f"Unknown error type {slug}.")
+    )
     template_context = {
         "slug": slug,
         "title": kind.title,

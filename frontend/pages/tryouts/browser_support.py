@@ -49,8 +49,8 @@ def obstacles(facts: Facts, size: int) -> tuple[str, ...]:
 def _obstacles(facts: Facts, size: int) -> Iterator[str]:
     if not browser_runtime.is_here():
         yield (
-            "the browser runtime is not installed on this hub: "
-            f"{browser_runtime.PACKAGE} {browser_runtime.VERSION}"
+            f"this hub has no browser runtime ({browser_runtime.PACKAGE} "
+            f"{browser_runtime.VERSION}), which its administrator adds with fetch_browser_runtime"
         )
     if size > MOST_BYTES:
         yield f"the model has {size / 1e9:.1f} GB, but the limit is {MOST_BYTES / 1e9:.1f} GB"

@@ -9,12 +9,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from hub.protocol.inputs import PICTURES, DeclaredInput
-
-if TYPE_CHECKING:
-    from registry.models import File
+from registry.models import File
 
 MOST_EXAMPLES = 4
 # Larger files would be loaded whole for one row of them.

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from frontend.pages.tryouts.input_form import Input
 from hub.protocol import inputs, stored
+from hub.protocol.facts import Facts
 from hub.protocol.inputs import DeclaredInput, Image, Resize, Scale
 from registry.catalogue import searchable
-
-if TYPE_CHECKING:
-    from frontend.pages.tryouts.input_form import Input
-    from hub.protocol.facts import Facts
 
 CARD, PROCESSOR, FILE = "the card", "preprocessor_config.json", "the model file"
 ORIGINS = (CARD, PROCESSOR, FILE)

@@ -11,18 +11,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hub.protocol import inputs, problems
-from hub.protocol.inputs import Image, Polarity, Resize
+from hub.protocol.inputs import DeclaredInput, Image, Polarity, Resize
 
 # Numbers, words, and rows of them, as code writes them; None and NaN are a missing number.
 Value = float | int | str | bool | list["Value"]
 KINDS = {
     "picture": "Picture",
     "sound": "Sound",
+    "file": "File",
+    "carry": "State",
     "text": "Text",
     "table": "Table",
     "tensor": "Tensor",
 }
 READER = "your choice"
+# What the page's module takes of a declaration.
+_SOURCES = ("audio", "file", "carry", "range")
 _LONGEST_VALUE, _DEEPEST = 4_000, 6
 # A table of more columns is given as text.
 _FIELDS = 64
@@ -112,6 +116,23 @@ class Input:
     # The names of a table's columns, where a file of the version lists them.
     features: tuple[str, ...] = ()
     features_from: str = ""
+    # Its only value as JSON, or the zeros that a state begins with.
+    preset: str = ""
+    declared: DeclaredInput | None = None
+    # What a tokenizer of the version makes for it: an attribute of its `Encoding`.
+    encoding: str = ""
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """What the card declares of sound, of a file's bytes, and of a state, for the module."""
+        declared = self.declared.document() if self.declared else {}
+        return {name: declared[name] for name in _SOURCES if name in declared}
+
+    @property
+    def rate(self) -> int | None:
+        """The declared rate of its sound, in hertz."""
+        audio = self.declared.audio if self.declared else None
+        return audio.rate if audio else None
 
     @property
     def is_drawable(self) -> bool:

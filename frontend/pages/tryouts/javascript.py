@@ -6,9 +6,10 @@ Pictures go through the page's own module, `try-picture.js`, which needs nothing
 from __future__ import annotations
 
 import json
+import math
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from frontend.parts import text_templates
@@ -29,8 +30,11 @@ _ARRAYS = {
 }  # fmt: skip
 
 
-def code(model_url: str, module_url: str, feeds: Iterable[Feed]) -> str:
-    """JavaScript that runs the model at an address on what was given."""
+def code(model_url: str, module_url: Callable[[str], str], feeds: Iterable[Feed]) -> str:
+    """JavaScript that runs the model at an address on what was given.
+
+    ``module_url`` gives the address of a module of the page by its name.
+    """
     feeds = list(feeds)
     tensors = []
     pairs = []
@@ -38,25 +42,52 @@ def code(model_url: str, module_url: str, feeds: Iterable[Feed]) -> str:
         name = "tensor" if len(feeds) == 1 else f"tensor${at}"
         key = feed.input.name
         pairs.append(f"{key if _NAME.fullmatch(key) else json.dumps(key)}: {name}")
-        tensors.append({"name": name, "type": feed.input.type, **_tensor(feed)})
+        values = "values" if len(feeds) == 1 else f"values${at}"
+        tensor = _tensor(feed)
+        if "values" in tensor:
+            tensor["values"] = tensor["values"].replace("const values =", f"const {values} =", 1)
+        is_carried = feed.is_source and not feed.audio and not feed.bytes
+        word = "let" if is_carried else "const"
+        tensors.append(
+            {"name": name, "type": feed.input.type, "data": values, "word": word, **tensor}
+        )
     return text_templates.render(
         "code/tryout_javascript.txt",
         model_url=model_url,
-        module_url=module_url,
+        picture_url=module_url("try-picture.js"),
+        signals_url=module_url("try-signals.js"),
         tensors=tensors,
         pairs=", ".join(pairs),
         has_pictures=any("steps" in tensor for tensor in tensors),
+        signals=sorted({tensor["signal"] for tensor in tensors if "signal" in tensor}),
+        calls=next((tensor for tensor in tensors if tensor.get("window")), None),
+        carried=[
+            (tensor["name"], feed.input.declared.carry)
+            for tensor, feed in zip(tensors, feeds, strict=True)
+            if feed.is_source and feed.input.declared and feed.input.declared.carry
+        ],
     )
 
 
 def _tensor(feed: Feed) -> dict[str, Any]:
     """The steps of a picture, or the line that sets the values, and their shape."""
     kind = feed.input.type
-    how = _resolved(feed)
+    if feed.audio is not None:
+        how = feed.audio.document() | {"window": feed.window}
+        return {"signal": "windows", "how": how, "window": feed.window, "shape": _sizes(feed)}
+    if feed.bytes is not None:
+        how = feed.bytes.document()
+        return {"signal": "bytesOf", "how": how, "block": feed.block, "shape": _sizes(feed),
+                "array": _ARRAYS.get(kind, "Array")}  # fmt: skip
+    if feed.is_source:
+        size = math.prod(feed.shape)
+        values = f"const values = new {_ARRAYS.get(kind, 'Array')}({size});"
+        return {"values": values, "shape": json.dumps(feed.shape)}
     if feed.value is not None and (kind in _ARRAYS or kind == "string"):
         return _array(feed.value, kind)
-    if how is not None and not feed.example and kind == "float32":
-        return {"steps": _steps(feed, how)}
+    picture = _resolved(feed)
+    if picture is not None and not feed.example and kind == "float32":
+        return {"steps": _steps(feed, picture)}
     where = f": {feed.example}" if feed.example else ""
     row = "" if feed.row is None else f", row {feed.row}"
     shape = ", ".join("1" if size is None else str(size) for size in feed.input.shape or ())
@@ -65,6 +96,11 @@ def _tensor(feed: Feed) -> dict[str, Any]:
         "values": f"const values = new {_ARRAYS.get(kind, 'Array')}(/* … */);",
         "shape": f"[{shape}]",
     }
+
+
+def _sizes(feed: Feed) -> str:
+    """The shape of a tensor as code; its samples are as many as there are."""
+    return json.dumps(feed.shape).replace("-1", "samples.length")
 
 
 def _array(value: Value, kind: str) -> dict[str, Any]:

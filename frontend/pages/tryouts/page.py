@@ -7,6 +7,7 @@ page says so, and the reader sets it by hand.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,13 @@ from frontend.pages.tryouts import examples, image_sources
 from frontend.pages.tryouts.input_form import Input
 from frontend.parts import formatting
 from frontend.presenters import declarations as presenter_declarations
-from hub.protocol import stored
-from hub.protocol.inputs import DeclaredInput, parse
+from hub.protocol import outputs as declared_outputs
+from hub.protocol import parts, stored
 from registry.storage.files import store
 
 if TYPE_CHECKING:
     from hub.protocol.facts import Port
+    from hub.protocol.inputs import DeclaredInput
     from registry.models import File, Variant, Version
 
 CONFIG, MODEL_CONFIG = "preprocessor_config.json", "config.json"
@@ -29,6 +31,13 @@ LABELS = ("labels.txt", "classes.txt", "class_names.txt", "synset.txt")
 LABEL_KEYS = ("character", "labels", "classes", "class_names")
 METADATA_CHARACTERS = 2000
 FEATURES = ("features.txt", "feature_names.txt", "columns.txt")
+TOKENIZER = "tokenizer.json"
+# Inputs of text models, as Transformers exports them: attributes of an `Encoding` of `tokenizers`.
+_ENCODINGS = {
+    "input_ids": "ids",
+    "attention_mask": "attention_mask",
+    "token_type_ids": "type_ids",
+}
 MOST_BYTES, MOST_LABELS, MOST_SHOWN = 1 << 20, 5_000, 10
 # Types that a browser's runtime and an array file both have; the others run on the server alone.
 PLAIN = frozenset(
@@ -39,6 +48,7 @@ PLAIN = frozenset(
 )  # fmt: skip
 _CHANNELS = frozenset({1, 3})
 _MOST_COLUMNS = 256
+_MOST_PRESET = 4096
 _SOUND = ("audio", "wave", "speech", "sound", "pcm")
 # How far an answer may lie from the server's: as runners.engine.runs.agreement has it by precision.
 _PROFILES = {
@@ -64,6 +74,8 @@ class Model:
     labels_from: str = ""
     profile: str = "fp32"
     task: str = ""
+    part: str = ""
+    readings: tuple[declared_outputs.DeclaredOutput, ...] = ()
     examples: tuple[examples.Example, ...] = ()
 
     @property
@@ -72,12 +84,23 @@ class Model:
         return any("picture" in field.kinds for field in self.inputs)
 
     @property
+    def characters(self) -> str:
+        """The key of the file's metadata that lists the characters of a text, which may be long."""
+        texts = (
+            each.reading
+            for each in self.readings
+            if isinstance(each.reading, declared_outputs.Text)
+        )
+        return next((text.labels for text in texts), "")
+
+    @property
     def is_plain(self) -> bool:
         """Whether all inputs are tensors of types that a browser has."""
         return all(field.kinds for field in self.inputs)
 
     def as_json(self) -> str:
         """What the page's module reads."""
+        readings = {each.name: each.document() for each in self.readings}
         return json.dumps(
             {
                 "inputs": [
@@ -86,10 +109,15 @@ class Model:
                         "name": field.name,
                         "type": field.type,
                         "shape": field.shape,
+                        **field.source,
                     }
                     for field in self.inputs
                 ],
-                "outputs": [{"name": name, "plain": plain} for name, plain in self.outputs],
+                "outputs": [
+                    {"name": name, "plain": plain, "reading": readings.get(name)}
+                    for name, plain in self.outputs
+                ],
+                "characters": self.characters,
                 "sees": self.sees,
                 "labels": self.labels,
                 "task": self.task,
@@ -107,14 +135,19 @@ def read(version: Version, variant: Variant) -> Model:
     card = stored.mapping(version.card)
     preprocessing = card.get("preprocessing")
     words = preprocessing.strip() if isinstance(preprocessing, str) else ""
-    declarations = {declaration.name: declaration for declaration in parse(card.get("inputs"))}
+    part = parts.of(card, _uploaded_path(version, variant))
+    declarations = {declaration.name: declaration for declaration in part.inputs}
     task = presenter_declarations.task_of(version)
     features, features_from = _lines(own, FEATURES)
+    rate = _whole(config.get("sampling_rate"))
     rows = _named(_inputs(facts.inputs, task, declarations), features, features_from)
     rows = image_sources.declared(rows, declarations, config, facts)
+    if TOKENIZER in own:
+        rows = tuple(replace(row, encoding=_ENCODINGS.get(row.name, "")) for row in rows)
     origins = {origin for field in rows for _, origin in field.origins}
     sources = [origin for origin in image_sources.ORIGINS if origin in origins]
-    if words and image_sources.CARD not in sources:
+    is_signal = any(each.audio or each.file for each in part.inputs)
+    if (words or is_signal) and image_sources.CARD not in sources:
         sources.insert(0, image_sources.CARD)
     labels, labels_from = _labels(own)
     if not labels:
@@ -124,11 +157,13 @@ def read(version: Version, variant: Variant) -> Model:
         outputs=tuple((port.name, port.type.tensor_dtype in PLAIN) for port in facts.outputs),
         said=words,
         source=" and ".join(sources),
-        rate=_whole(config.get("sampling_rate")),
+        rate=rate,
         labels=labels,
         labels_from=labels_from,
         profile=_profile(variant.precision),
         task=task,
+        part=part.title,
+        readings=part.outputs,
         examples=examples.read(
             own,
             variant.entry.path if variant.entry_id else "",
@@ -170,13 +205,19 @@ def _inputs(
     for index, port in enumerate(ports):
         kind, sizes = port.type.tensor_dtype, port.type.sizes
         declared = declarations.get(port.name)
-        is_picture = declared is not None and declared.image is not None
-        kinds = (
-            tuple(_kinds(port.name, kind, sizes, task, is_picture=is_picture))
-            if kind in PLAIN
-            else ()
+        if declared is not None and declared.shape is not None and sizes is not None:
+            pairs = zip(sizes, declared.shape, strict=False)
+            sizes = tuple(own if own is not None else size for own, size in pairs)
+        kinds = tuple(_kinds(port.name, kind, sizes, task, declared)) if kind in PLAIN else ()
+        yield Input(
+            index,
+            port.name,
+            kind or port.type.kind or "unknown",
+            sizes,
+            kinds,
+            preset=_preset(sizes, declared),
+            declared=declared,
         )
-        yield Input(index, port.name, kind or port.type.kind or "unknown", sizes, kinds)
 
 
 def _kinds(
@@ -184,10 +225,14 @@ def _kinds(
     kind: str,
     shape: tuple[int | None, ...] | None,
     task: str,
-    *,
-    is_picture: bool = False,
+    declared: DeclaredInput | None = None,
 ) -> Iterable[str]:
     sizes = shape or ()
+    is_picture = declared is not None and declared.image is not None
+    if declared is not None and (declared.audio or declared.file or declared.carry):
+        yield "sound" if declared.audio else "file" if declared.file else "carry"
+        yield "tensor"
+        return
     numeric = kind.startswith(("float", "uint8"))
     if kind == "string":
         yield "text"
@@ -201,6 +246,34 @@ def _kinds(
     if len(sizes) == 2 and kind != "string" and 0 < (sizes[1] or 0) <= _MOST_COLUMNS:
         yield "table"
     yield "tensor"
+
+
+def _preset(shape: tuple[int | None, ...] | None, declared: DeclaredInput | None) -> str:
+    """The only value that an input has, as JSON; zeros of a state; empty where there is a choice.
+
+    A free size counts as 1.
+    """
+    if declared is None or shape is None:
+        return ""
+    sizes = [1 if size is None else size for size in shape]
+    if math.prod(sizes) > _MOST_PRESET or not (declared.carry or declared.constant is not None):
+        return ""
+    if not declared.carry and None in shape:
+        return ""
+    value: Any = 0 if declared.carry else declared.constant
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    for size in reversed(sizes):
+        value = [value] * size
+    return json.dumps(value)
+
+
+def _uploaded_path(version: Version, variant: Variant) -> str:
+    """The file that a variant is, or was derived from."""
+    rows = {row.pk: row for row in version.variants.all()}
+    while variant.derived_from_id in rows:
+        variant = rows[variant.derived_from_id]
+    return variant.entry.path if variant.entry_id else ""
 
 
 def _named(rows: Iterable[Input], features: tuple[str, ...], source: str) -> Iterable[Input]:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
+
+from django.template import Context
 
 from frontend.pages.tryouts import browser_support
 from frontend.presenters import version_head
 from frontend.presenters.job_outcomes import JobPage, Output, job_pages
 from frontend.presenters.page_parts import PagePart, Place, page_parts
 from frontend.presenters.version_head import Tab, tabs
+from registry.models import Version
+from runners.models import Job
 from runners.tryouts import tryouts
-
-if TYPE_CHECKING:
-    from django.template import Context
-
-    from registry.models import Version
-    from runners.models import Job
 
 
 def register(package: str) -> None:
@@ -32,12 +30,15 @@ def register(package: str) -> None:
 
 
 def _in_browser(context: Context) -> dict[str, Any]:
-    """Whether the browser's runtime can run the variant that the page shows."""
+    """Whether the browser's runtime can run the variant of the page, and the hub for guests."""
     variant = context["variant"]
     if variant is None:
-        return {"in_browser": False}
+        return {"in_browser": False, "for_guests": False}
     weight = sum(file.blob.size for file in version_head.own_model(context["version"], variant))
-    return {"in_browser": not browser_support.obstacles(variant.typed_facts, weight)}
+    return {
+        "in_browser": not browser_support.obstacles(variant.typed_facts, weight),
+        "for_guests": tryouts.runs_for_guests(weight),
+    }
 
 
 def _place(job: Job, version: Version) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,13 @@ from frontend.parts import text_templates
 from hub.protocol import inputs
 
 if TYPE_CHECKING:
-    from hub.protocol.inputs import Image, Polarity
+    from hub.protocol.inputs import Audio, FileBytes, Image, Polarity
+    from hub.protocol.outputs import Text
 
 _WIDTH = 88
 _ARRAY, _PROTO, _PICTURE = "code/array.txt", "code/proto.txt", "code/picture_python.txt"
+_SOUND, _FILE = "code/sound_python.txt", "code/file_python.txt"
+_TOKENS = "code/tokens_python.txt"
 # What puts the channels of a picture, which come last, where the layout has them.
 _AXES = {
     ("grey", "NCHW"): "[np.newaxis, np.newaxis]",
@@ -41,7 +44,8 @@ class Feed:
 
     ``image`` is how a picture is prepared, ``own`` its polarity (None where nobody has said it),
     ``trim`` whether it is cut to the square around its strokes first, ``file`` its name.
-    ``example`` is a path of the version, ``row`` the row of it that was given.
+    ``example`` is a path of the version, ``row`` the row of it that was given. ``is_source`` says
+    that sound, a file or a state is given as the card declares it.
     """
 
     input: Input
@@ -52,6 +56,43 @@ class Feed:
     value: Value | None = None
     example: str = ""
     row: int | None = None
+    is_source: bool = False
+
+    @property
+    def audio(self) -> Audio | None:
+        """How sound becomes the calls of the model, where sound is given."""
+        return self.input.declared.audio if self.is_source and self.input.declared else None
+
+    @property
+    def bytes(self) -> FileBytes | None:
+        """Which bytes make the tensor, where a file is given."""
+        return self.input.declared.file if self.is_source and self.input.declared else None
+
+    @property
+    def shape(self) -> list[int]:
+        """The sizes of the tensor, its samples as one of them: -1 where their number is free."""
+        sizes = [1 if size is None else size for size in self.input.shape or (None,)]
+        axis = inputs.axis_of(self.input.shape or (None,))
+        if self.audio and axis is not None and (self.input.shape or (None,))[axis] is None:
+            sizes[axis] = self.window or -1
+        if self.bytes and axis is not None:
+            sizes[axis] = self.bytes.size
+        return sizes
+
+    @property
+    def hop(self) -> int | None:
+        """The samples from one call to the next."""
+        return (self.audio.hop or self.window) if self.audio else None
+
+    @property
+    def block(self) -> int | None:
+        """How many bytes of each end of a file are looked at."""
+        return (self.bytes.block or max(self.bytes.begin, self.bytes.end)) if self.bytes else None
+
+    @property
+    def window(self) -> int | None:
+        """The samples of one call; None for the whole sound."""
+        return self.audio.window_of(self.input.shape) if self.audio else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +105,16 @@ class _Tensor:
     parts: Mapping[str, Any]
 
 
-def code(load: str, feeds: Iterable[Feed]) -> str:
-    """Python that runs the model ``load`` gives (`hub.load(…)`) on a picture or arrays."""
+def code(
+    load: str,
+    feeds: Iterable[Feed],
+    outputs: Sequence[str] = (),
+    text: tuple[int, Text] | None = None,
+) -> str:
+    """Python that runs the model ``load`` gives (`hub.load(…)`) on what was given.
+
+    ``outputs`` are the names of its outputs, ``text`` the place of one that is read as text.
+    """
     feeds = list(feeds)
     tensors = []
     for at, feed in enumerate(feeds):
@@ -79,22 +128,44 @@ def code(load: str, feeds: Iterable[Feed]) -> str:
         folder=load.replace("hub.load(", "hub.download(", 1),
         tensors=tensors,
         names=f"{{{', '.join(pairs)}}}",
-        has_examples=any(feed.example for feed in feeds),
+        has_folder=any(feed.example for feed in feeds) or _TOKENS in templates,
+        has_tokens=_TOKENS in templates,
         has_protos=_PROTO in templates,
         has_pictures=_PICTURE in templates,
+        has_sound=_SOUND in templates,
+        calls=next((tensor for tensor in tensors if tensor.feed.window), None),
+        carried=[
+            (tensor.name, outputs.index(tensor.feed.input.declared.carry))
+            for tensor in tensors
+            if tensor.feed.input.declared and tensor.feed.input.declared.carry in outputs
+        ],
+        text=text and {"at": text[0], "reading": text[1], "extra": list(text[1].extra)},
     )
 
 
 def _tensor(feed: Feed, name: str) -> tuple[str, dict[str, Any]]:
     """The template for an input and what it needs; an array may come from a file of the reader."""
     if feed.example:
-        row = "" if feed.row is None else f"[{feed.row}:{feed.row + 1}]"
-        if feed.example.lower().endswith(".npy"):
-            return _ARRAY, {"values": f"np.load(folder / {feed.example!r}){row}"}
-        return _PROTO, {"row": row}
+        return _example(feed)
     if feed.value is not None:
         return _ARRAY, {"values": _array(feed, name)}
-    own_file = f'np.load("{name}.npy")  # {feed.input.words}'
+    if feed.input.encoding:
+        return _TOKENS, {}
+    if feed.is_source:
+        zeros = f"np.zeros({feed.shape}, dtype=np.{feed.input.type})"
+        return (_SOUND if feed.audio else _FILE if feed.bytes else _ARRAY), {"values": zeros}
+    return _picture(feed, f'np.load("{name}.npy")  # {feed.input.words}')
+
+
+def _example(feed: Feed) -> tuple[str, dict[str, Any]]:
+    row = "" if feed.row is None else f"[{feed.row}:{feed.row + 1}]"
+    if feed.example.lower().endswith(".npy"):
+        return _ARRAY, {"values": f"np.load(folder / {feed.example!r}){row}"}
+    return _PROTO, {"row": row}
+
+
+def _picture(feed: Feed, own_file: str) -> tuple[str, dict[str, Any]]:
+    """The steps of a picture; the reader's own array file where one of them is not known."""
     if feed.image is None:
         return _ARRAY, {"values": own_file}
     own, image = feed.own, feed.image

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile, UploadedFile
 from django.http import (
     FileResponse,
     HttpRequest,
@@ -32,7 +34,11 @@ from frontend.parts.addresses import whole
 from frontend.parts.caching import conditional
 from frontend.presenters import multipart, variants, version_head
 from frontend.presenters.version_page import context, of_version, of_whole_version
+from hub.counting import plural
 from hub.protocol import problems, stored
+from hub.protocol.outputs import Text
+from registry.api.throttles import address_of
+from registry.core.rates import Rate
 from registry.storage.files import store
 from runners.benchmarks import browser_runs
 from runners.models import ConformanceResult, Job
@@ -59,6 +65,9 @@ MOST_QUICK = 25_000_000
 RUNS = 30
 MOST_TOLD = 100_000
 YEAR_SECONDS = 31_536_000
+HOUR_SECONDS = 3_600
+# The cookie that shows a guest their newest run.
+GUEST = "guest_run"
 
 
 @require_safe
@@ -73,6 +82,8 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
     size = (
         sum(file.blob.size for file in version_head.own_model(version, variant)) if variant else 0
     )
+    is_signed_in = request.user.is_authenticated
+    for_guests = tryouts.runs_for_guests(size)
     obstacles = browser_support.obstacles(variant.typed_facts, size) if variant else ()
     here = released and not obstacles
     response = render(
@@ -102,7 +113,12 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
             "run": run,
             "answer": _answer(run, model) if run and model else None,
             "waits": why_waiting(run) if run else "",
-            "most_bytes": tryouts.MOST_BYTES,
+            "most_bytes": tryouts.MOST_BYTES if is_signed_in else tryouts.GUEST_BYTES,
+            "on_server": is_signed_in or for_guests,
+            "guest_runs": _words_of(tryouts.guest_rate())
+            if for_guests and not is_signed_in
+            else "",
+            "guest_seconds": tryouts.GUEST_SECONDS,
         },
     )
     response["Content-Security-Policy"] = POLICY
@@ -135,16 +151,39 @@ def ask(request: HttpRequest, version: Version) -> HttpResponse:
     variant = version_head.required_variant(version, request.POST.get("variant", ""))
     model = page.read(version, variant)
     inputs = _inputs(request, model)
-    job = tryouts.request(request.user, variant=variant, inputs=inputs, draw=model.sees)
-    if "json" in request.headers.get("Accept", ""):
-        return JsonResponse(
-            {"run": str(job.uuid), "url": version_head.place(version, "version-run", job.uuid)},
-            status=202,
+    secret = ""
+    if request.user.is_authenticated:
+        values = [
+            replace(value, digest=multipart.keep(request.user, file)) for value, file in inputs
+        ]
+        job = tryouts.request(request.user, variant=variant, inputs=values, draw=model.sees)
+    else:
+        job, secret = tryouts.request_for_guest(
+            address_of(request),
+            variant=variant,
+            inputs=[(value, file.read()) for value, file in inputs],
+            draw=model.sees,
         )
-    choice = version_head.choice_of(version, variant)
-    joint = "&" if choice else "?"
-    url = version_head.place(version, "version-try")
-    return HttpResponseRedirect(f"{url}{choice}{joint}run={job.uuid}#server")
+    response: HttpResponse
+    if "json" in request.headers.get("Accept", ""):
+        url = version_head.place(version, "version-run", job.uuid)
+        response = JsonResponse({"run": str(job.uuid), "url": url}, status=202)
+    else:
+        choice = version_head.choice_of(version, variant)
+        joint = "&" if choice else "?"
+        url = version_head.place(version, "version-try")
+        response = HttpResponseRedirect(f"{url}{choice}{joint}run={job.uuid}#server")
+    if secret:
+        response.set_cookie(
+            GUEST,
+            secret,
+            max_age=HOUR_SECONDS,
+            path=version_head.place(version, "version-try"),
+            secure=settings.SESSION_COOKIE_SECURE,
+            httponly=True,
+            samesite="Strict",
+        )
+    return response
 
 
 @require_POST
@@ -176,7 +215,7 @@ def contribute(request: HttpRequest, version: Version) -> HttpResponse:
 @of_version
 def state(request: HttpRequest, version: Version, uuid: UUID) -> JsonResponse:
     """The state of a run and its results, for the user who requested it."""
-    job = _belonging(tryouts.of(request.user, uuid), version)
+    job = _belonging(request, version, uuid)
     response = JsonResponse(
         {
             "state": job.state,
@@ -194,7 +233,7 @@ def state(request: HttpRequest, version: Version, uuid: UUID) -> JsonResponse:
 @of_version
 def output(request: HttpRequest, version: Version, uuid: UUID, filename: str) -> FileResponse:
     """One output of a run, as a `.npy` file, or drawn as a `.png`."""
-    blob = tryouts.output(_belonging(tryouts.of(request.user, uuid), version), filename)
+    blob = tryouts.output(_belonging(request, version, uuid), filename)
     response = FileResponse(
         store().open(blob.sha256),
         as_attachment=not filename.endswith(".png"),
@@ -236,7 +275,15 @@ def runtime_file(request: HttpRequest, version: str, filename: str) -> HttpRespo
     return response
 
 
-def _inputs(request: HttpRequest, model: page.Model) -> list[tryouts.Input]:
+def _words_of(rate: Rate) -> str:
+    period = {1: "second", 60: "minute", 3_600: "hour", 86_400: "day"}[rate.seconds]
+    return f"{plural(rate.events, 'run')} per {period} and address"
+
+
+def _inputs(
+    request: HttpRequest, model: page.Model
+) -> list[tuple[tryouts.Input, UploadedFile[bytes]]]:
+    """The inputs that a form brings, each with its bytes, which are not stored yet."""
     inputs = []
     posted = {name: str(value) for name, value in request.POST.items()}
     for field in model.inputs:
@@ -244,14 +291,14 @@ def _inputs(request: HttpRequest, model: page.Model) -> list[tryouts.Input]:
         picture = request.FILES.get(f"picture-{field.index}")
         text = posted.get(f"json-{field.index}", "").strip() or input_form.row_of(posted, field)
         if file is not None:
-            inputs.append(tryouts.Input(field.name, "npy", multipart.keep(request.user, file)))
+            inputs.append((tryouts.Input(field.name, "npy"), file))
         elif picture is not None and "picture" in field.kinds:
             image, own = input_form.picture(posted, field)
-            digest = multipart.keep(request.user, picture)
-            inputs.append(tryouts.Input(field.name, "picture", digest, image, own))
+            value = tryouts.Input(field.name, "picture", image=image, polarity=own)
+            inputs.append((value, picture))
         elif text:
-            digest = multipart.keep_text(request.user, f"{field.index}.json", text)
-            inputs.append(tryouts.Input(field.name, "json", digest))
+            sent = SimpleUploadedFile(f"{field.index}.json", text.encode())
+            inputs.append((tryouts.Input(field.name, "json"), sent))
     return inputs
 
 
@@ -262,9 +309,20 @@ def _code(
     feeds = [_feed(fields, field, model) for field in model.inputs]
     if language == "javascript":
         path = f"{version_head.place(version, 'version-file', variant.entry.path)}"
-        module = settings.HUB_PUBLIC_URL + static("frontend/try-picture.js")
-        return javascript.code(f"{settings.HUB_PUBLIC_URL}{path}", module, feeds)
-    return snippets.code(variants.load_of(version, variant), feeds)
+        return javascript.code(f"{settings.HUB_PUBLIC_URL}{path}", _module_url, feeds)
+    names = [name for name, _ in model.outputs]
+    texts = (
+        (names.index(each.name), each.reading)
+        for each in model.readings
+        if isinstance(each.reading, Text) and each.name in names
+    )
+    text = next(texts, None)
+    return snippets.code(variants.load_of(version, variant), feeds, names, text)
+
+
+def _module_url(name: str) -> str:
+    """The address of a module of the page, for code that uses it."""
+    return settings.HUB_PUBLIC_URL + static(f"frontend/{name}")
 
 
 def _feed(fields: dict[str, str], field: input_form.Input, model: page.Model) -> snippets.Feed:
@@ -275,8 +333,11 @@ def _feed(fields: dict[str, str], field: input_form.Input, model: page.Model) ->
     if (field.index, example) in {pair for row in model.examples for pair in row.inputs}:
         row = whole(fields.get(f"row-{field.index}", ""))
         return snippets.Feed(field, value=value, example=example, row=row)
+    if kind in ("sound", "file", "carry") and field.source:
+        return snippets.Feed(field, is_source=True)
     if kind != "picture" or value is not None:
-        return snippets.Feed(field, value=value)
+        preset = input_form.value_of(field.preset)
+        return snippets.Feed(field, value=preset if value is None else value)
     image, own = field.image, None
     if f"scale-{field.index}" in fields:
         with suppress(problems.InvalidRequest):
@@ -320,12 +381,13 @@ def _examples(version: Version, model: page.Model) -> list[dict[str, Any]]:
 def _run_of(request: HttpRequest, version: Version) -> Job | None:
     run = request.GET.get("run", "")
     try:
-        return _belonging(tryouts.of(request.user, tryouts.uuid_of(run)), version) if run else None
+        return _belonging(request, version, tryouts.uuid_of(run)) if run else None
     except problems.NotFound:
         return None
 
 
-def _belonging(job: Job, version: Version) -> Job:
+def _belonging(request: HttpRequest, version: Version, uuid: UUID) -> Job:
+    job = tryouts.of(request.user, uuid, request.COOKIES.get(GUEST, ""))
     if job.version_id != version.pk:
         raise problems.NotFound("Run not found.")
     return job

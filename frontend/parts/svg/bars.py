@@ -5,12 +5,8 @@ The numbers stand beside them as text; the pictures are hidden from readers that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.utils.html import format_html
-
-if TYPE_CHECKING:
-    from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString
 
 _WIDTH = 100.0
 

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.core.cache import cache
 from django.utils.html import format_html, format_html_join
@@ -21,9 +20,7 @@ from frontend.parts import formatting
 from hub.protocol import problems
 from registry.core import waiting
 from runners.benchmarks import browser_runs, samples
-
-if TYPE_CHECKING:
-    from runners.models import Measurement
+from runners.models import Measurement
 
 DOTS = 120
 # Dots lie on so many lines, so that equal ones can be told apart.

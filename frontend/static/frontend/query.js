@@ -107,10 +107,10 @@ for (const hint of form.querySelectorAll("[data-scripted]")) hint.hidden = false
 for (const list of document.querySelectorAll(".vocabulary dl")) offer(list);
 field.before(ruler);
 draw();
+// Folded away, the lines have no heights.
+document.getElementById("sparql").addEventListener("toggle", draw);
 if (field.dataset.line) {
   const before = field.value.split("\n").slice(0, field.dataset.line - 1).join("\n").length;
   const at = before + (field.dataset.line > 1 ? 1 : 0) + Number(field.dataset.column) - 1;
   field.setSelectionRange(at, at);
 }
-// The chosen example is in sight where they scroll sideways.
-document.querySelector(".examples [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

@@ -29,10 +29,11 @@ export function span(milliseconds) {
 
 const part = (name) => document.querySelector(`#try [data-part="${name}"]`);
 const said = document.getElementById("said");
-let spec, tools, shows;
+let spec, tools, shows, readings;
 
 export function begin(...all) {
-  [spec, tools, shows] = all;
+  [spec, tools, shows, readings] = all;
+  readings?.begin({ make, drawn, figure, tools });
 }
 
 const rowsOf = (tensor, labels) => {
@@ -64,14 +65,35 @@ function pictured({ canvas, words }) {
 export function showChoices(given) {
   const lines = given.filter((one) => one.chosen).flatMap((one) => {
     const origins = [...new Set(one.chosen.map((step) => step.from))];
-    return origins.map((from) => `${from === "your choice" ? "Your choice" : `From ${from}`}: ${one.chosen.filter((step) => step.from === from).map((step) => `${step.title.toLowerCase()} ${step.words}`).join(", ")}.`);
+    return origins.map((from) => `${{ "your choice": "Your choice", detection: "Detected" }[from] ?? `From ${from}`}: ${one.chosen.filter((step) => step.from === from).map((step) => `${step.title.toLowerCase()} ${step.words}`).join(", ")}.`);
   });
   part("by").textContent = lines.length ? `Preprocessing. ${lines.join(" ")}` : "";
 }
 
+// Why an input is unlike what the model was made for, in words: values outside of the declared range,
+// or a mean far from those of the publisher's examples. Empty where it is not, or not known.
+const LEAST_EXAMPLES = 3;
+export function unlike(given, examples) {
+  for (const one of given) {
+    if (one.type === "string" || one.path || !one.data.length) continue;
+    const input = spec.inputs.find(({ name }) => name === one.name);
+    const { least, most, mean } = tools.figures(one);
+    if (least === undefined) continue;
+    const [low, high] = input.range ?? [-Infinity, Infinity];
+    const slack = 0.01 * (high - low || 1);
+    if (least < low - slack || most > high + slack) return `${one.name} has values from ${figure(least)} to ${figure(most)}; the card declares ${figure(low)} to ${figure(high)}.`;
+    const means = examples.map((example) => example.inputs.get(input.index)).filter((tensor) => tensor?.data && tensor.type === one.type).map((tensor) => tools.figures(tensor).mean).filter(Number.isFinite);
+    if (means.length < LEAST_EXAMPLES) continue;
+    const [from, to] = [Math.min(...means), Math.max(...means)];
+    const away = Math.max(2 * (to - from), 0.05 * Math.abs(to));
+    if (mean < from - away || mean > to + away) return `The mean of ${one.name} is ${figure(Number(mean.toPrecision(3)))}; in the ${means.length} examples of the publisher it is ${figure(Number(from.toPrecision(3)))} to ${figure(Number(to.toPrecision(3)))}.`;
+  }
+  return "";
+}
+
 const shownAt = (tensor, at) => (tensor.type === "string" ? tensor.data[at] : figure(tools.number(tensor, at)));
 
-export function showAnswers({ here, server, given, example, took }) {
+export function showAnswers({ here, server, given, example, took, characters }) {
   const holder = part("answers");
   holder.replaceChildren();
   const known = new Set((here ?? []).map((tensor) => tensor.name));
@@ -106,7 +128,7 @@ export function showAnswers({ here, server, given, example, took }) {
     scroll.append(table);
     holder.append(scroll);
   }
-  showFirst(here ?? server, given, took);
+  showFirst(here ?? server, given, took, characters);
   compare(here ?? server, example);
   part("before").hidden = true;
   part("answer").hidden = false;
@@ -114,12 +136,15 @@ export function showAnswers({ here, server, given, example, took }) {
 
 const percent = (share) => `${(100 * share).toFixed(1)}${NARROW}%`;
 
+// The classes of an output: those that the card names for it, else the labels of the version.
+const namesOf = (tensor) => spec.outputs.find((one) => one.name === tensor.name)?.reading?.names ?? spec.labels;
+
 // The scores of one row as labelled bars; `how` says what stands beside them.
 function bars(tensor) {
   const size = tensor.data.length;
   const wide = tensor.shape.filter((one) => one > 1);
   if (!tensor.type.startsWith("float") || size < 2 || size > 30000 || wide.length !== 1) return undefined;
-  const classes = spec.labels.length === size || /classification/.test(spec.task);
+  const classes = namesOf(tensor).length === size || /classification/.test(spec.task);
   if (!classes) return undefined;
   let values = Array.from({ length: size }, (_, at) => tools.number(tensor, at));
   if (!values.every(Number.isFinite)) return undefined;
@@ -132,7 +157,7 @@ function bars(tensor) {
     values = powers.map((value) => value / all);
   }
   const list = make("ol", "", { className: "bars" });
-  for (const [at, label] of rowsOf(tensor, spec.labels).slice(0, MOST_BARS)) {
+  for (const [at, label] of rowsOf(tensor, namesOf(tensor)).slice(0, MOST_BARS)) {
     const row = make("li");
     const bar = drawn("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true", focusable: "false" });
     bar.append(drawn("rect", { width: Math.max(1, 100 * values[at]).toFixed(2), height: 10 }));
@@ -153,10 +178,17 @@ export function labelOf(example) {
 }
 
 // The first thing that an answer says: a class, its scores, a picture; else the tables open.
-function showFirst(outputs, given, took) {
+function showFirst(outputs, given, took, characters) {
   const holder = part("bars");
   holder.replaceChildren();
+  const context = { sound: given.find((one) => one.sound)?.sound, canvas: given.find((one) => one.canvas)?.canvas, outputs, labels: spec.labels, characters };
+  const known = new Map(spec.outputs.map((output) => [output.name, output.reading]));
   for (const tensor of outputs) {
+    const declared = known.get(tensor.name) && readings.show(tensor, known.get(tensor.name), context);
+    if (declared) {
+      holder.append(...declared);
+      continue;
+    }
     const one = tensor.data.length === 1 && /^(string|u?int)/.test(tensor.type);
     if (one) {
       const value = tensor.type === "string" ? tensor.data[0] : String(tensor.data[0]);
@@ -200,7 +232,9 @@ function compare(outputs, example) {
   line.append(make("span", differing.length ? "differs" : "right", { className: `tag ${differing.length ? "fail" : "pass"}` }), ` ${words}`);
 }
 
-export function verdict({ here, server }) {
+export function verdict({ here: joined, single, server }) {
+  // The server ran the first call alone.
+  const here = joined && (single ?? joined);
   const line = part("verdict");
   if (!here || !server) return;
   const all = here.map((tensor) => {
@@ -211,9 +245,10 @@ export function verdict({ here, server }) {
   const worst = all.reduce((most, one) => Math.max(most, one.largest ?? 0), 0);
   const bad = all.filter((one) => !one.agrees);
   const rule = `tolerance ${spec.profile.name}`;
+  const call = single ? " in the first call" : "";
   const words = bad.length
-    ? `Differs from the server: ${bad[0].words ?? `${bad[0].outside ?? "some"} of ${bad[0].size ?? "its"} values exceed the tolerance`}, largest difference ${figure(worst)} (${rule}).`
-    : `Same result as the server, largest difference ${figure(worst)} (${rule}).`;
+    ? `Differs from the server${call}: ${bad[0].words ?? `${bad[0].outside ?? "some"} of ${bad[0].size ?? "its"} values exceed the tolerance`}, largest difference ${figure(worst)} (${rule}).`
+    : `Same result as the server${call}, largest difference ${figure(worst)} (${rule}).`;
   line.replaceChildren(make("span", bad.length ? "differs" : "same", { className: `tag ${bad.length ? "fail" : "pass"}` }), ` ${words}`);
   said.textContent = words;
 }

@@ -35,7 +35,7 @@ function settings(set) {
     channels: said("channels"), mode: said("mode"), interpolation: said("interpolation"), scale: said("scale"), layout: said("layout"),
     width: whole("width"), height: whole("height"), shortest_edge: whole("shortest_edge", said("mode") === "crop"), pad: whole("pad", said("mode") === "letterbox") ?? 0,
     trim: Boolean(polar && field(set, "trim")?.checked), dark: said("polarity") === "dark-on-light",
-    invert: polar && said("own") !== said("polarity"), mean: list("mean"), std: list("std"),
+    invert: polar && said("own") !== said("polarity"), own: said("own"), wanted: said("polarity"), detected: said("own") === field(set, "own").dataset.detected, mean: list("mean"), std: list("std"),
   };
 }
 
@@ -50,6 +50,34 @@ export function tidy(set) {
   }
 }
 
+// The pixels of a picture file, as the page sees them.
+async function pixelsOf(file) {
+  const drawn = await createImageBitmap(file, { premultiplyAlpha: "none", colorSpaceConversion: "none" });
+  const { width, height } = drawn;
+  const context = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+  context.drawImage(drawn, 0, 0);
+  return { pixels: context.getImageData(0, 0, width, height).data, width, height };
+}
+
+// Strokes that fill less of a picture are trimmed to.
+const FILLS = 0.85;
+
+// Fills in what a picture suggests of its polarity and trim, unless its reader chose before; gives
+// the reason in words, empty where nothing is suggested. A later choice goes before it.
+export async function propose(set, file, tools) {
+  const own = field(set, "own"), trim = field(set, "trim");
+  if (!field(set, "polarity").value.includes("-on-")) return "";
+  if (own.value && own.value !== own.dataset.detected) return "";
+  const { pixels, width, height } = await pixelsOf(file);
+  const found = tools.suggestion(pixels, width, height);
+  own.dataset.detected = own.value = found?.own ?? "";
+  if (trim) trim.checked = Boolean(found && found.fills < FILLS);
+  if (!found) return "The image has too little contrast to tell whether it is dark on light.";
+  const ground = `Detected: ${found.own.replaceAll("-", " ")}, as the border is ${found.own === "dark-on-light" ? "light" : "dark"} (${found.ground} of 255)`;
+  const share = `${Math.round(100 * found.fills)} % of the image`;
+  return `${ground}${trim?.checked ? `; trimmed, as the strokes fill ${share}` : ""}. You can change it under Preprocessing.`;
+}
+
 // The fields of a picture with who said each: what stands as it is declared, and what was chosen.
 export function chosen(set) {
   return [...set.querySelectorAll("[data-title]")].flatMap((one) => {
@@ -58,7 +86,7 @@ export function chosen(set) {
     const other = { shortest_edge: "crop", pad: "letterbox" }[one.dataset.set];
     if (!value || idle || (other && field(set, "mode").value !== other)) return [];
     const words = one.selectedOptions ? one.selectedOptions[0].textContent : value;
-    return [{ title: one.dataset.title, words, from: value === one.dataset.declared && one.dataset.from ? one.dataset.from : "your choice" }];
+    return [{ title: one.dataset.title, words, from: value === one.dataset.detected ? "detection" : value === one.dataset.declared && one.dataset.from ? one.dataset.from : "your choice" }];
   });
 }
 
@@ -77,18 +105,13 @@ async function picture(input, way, tools, set, source) {
   const file = source ?? field(way, "file").files[0];
   if (!file) throw new Error(way.querySelector("[data-draw]") ? "draw something or choose an image" : "choose an image");
   const how = settings(set);
-  const drawn = await createImageBitmap(file, { premultiplyAlpha: "none", colorSpaceConversion: "none" });
-  const { width, height } = drawn;
-  const canvas = new OffscreenCanvas(width, height);
-  const context = canvas.getContext("2d", { willReadFrequently: true });
-  context.drawImage(drawn, 0, 0);
-  const pixels = context.getImageData(0, 0, width, height).data;
+  const { pixels, width, height } = await pixelsOf(file);
   const made = tools.prepare(pixels, width, height, how);
   const steps = [
     { title: "Decoded", words: `${file.name}, ${width} × ${height} pixels, 8-bit RGB` },
     { title: "Channels", words: how.channels === "grey" ? "one, grey: 0.299 R + 0.587 G + 0.114 B" : `3, ${how.channels}` },
   ];
-  if (how.invert) steps.push({ title: "Inverted", words: "255 minus each value, since the model expects the opposite polarity" });
+  if (how.invert) steps.push({ title: "Inverted", words: `255 minus each value: ${how.detected ? "the image is" : "you chose"} ${how.own.replaceAll("-", " ")}, the model expects ${how.wanted.replaceAll("-", " ")}` });
   if (how.trim) steps.push({ title: "Trimmed", words: `the square around the strokes, ${made.source} × ${made.source}` });
   const fits = { stretch: "stretched", letterbox: `entire image, on grey ${how.pad}`, crop: "centre" };
   steps.push({ title: "Resized", words: `${made.width} × ${made.height}, ${fits[how.mode]}, ${how.interpolation}` });
@@ -96,30 +119,6 @@ async function picture(input, way, tools, set, source) {
   steps.push({ title: "Values", words: `0 to 255 ${scales[how.scale] ?? `times ${how.scale}`}${how.mean.length ? `, minus ${how.mean.join(", ")}` : ""}${how.std.length ? `, divided by ${how.std.join(", ")}` : ""}` });
   steps.push({ title: "Layout", words: how.layout });
   return { shape: made.shape, data: tools.filled(input.type, tools.rounded(input.type, made.values)), steps, canvas: seen(made, how.channels), chosen: chosen(set), name: file.name, trim: how.trim };
-}
-
-async function sound(input, way, tools, _, source) {
-  const file = source ?? field(way, "file").files[0];
-  if (!file) throw new Error("choose an audio file");
-  const rate = Number(field(way, "rate").value);
-  if (!(rate >= 3000 && rate <= 768000)) throw new Error("enter the sample rate of the model");
-  const length = await file.arrayBuffer();
-  const decoded = await new OfflineAudioContext(1, 1, rate).decodeAudioData(length);
-  const steps = [{ title: "Decoded", words: `${decoded.duration.toFixed(2)} s, ${decoded.numberOfChannels} channel${decoded.numberOfChannels === 1 ? "" : "s"}, resampled to ${rate} Hz` }];
-  const mixed = new Float64Array(decoded.length);
-  for (let channel = 0; channel < decoded.numberOfChannels; channel += 1) {
-    decoded.getChannelData(channel).forEach((value, place) => { mixed[place] += value / decoded.numberOfChannels; });
-  }
-  if (decoded.numberOfChannels > 1) steps.push({ title: "Mixed", words: "mean of all channels" });
-  const wanted = (input.shape ?? [null]).at(-1);
-  let values = mixed;
-  if (wanted && wanted !== mixed.length) {
-    values = new Float64Array(wanted);
-    values.set(mixed.subarray(0, wanted));
-    steps.push({ title: wanted < mixed.length ? "Cut" : "Padded", words: `${wanted} samples${wanted < mixed.length ? ", the first" : ", silence at the end"}` });
-  }
-  const shape = [...Array(Math.max(0, (input.shape?.length ?? 1) - 1)).fill(1), values.length];
-  return { shape, data: tools.filled(input.type, values), steps };
 }
 
 function text(input, way) {
@@ -179,11 +178,14 @@ export function made(input, what) {
   return JSON.stringify(shape.length ? nest(values, shape) : values[0]);
 }
 
-const WAYS = { picture, sound, text, table, tensor };
+const WAYS = { picture, text, table, tensor };
+// Only pages of models that take sound or files load this.
+const SIGNALS = ["sound", "file", "carry"];
 
 // `set` holds the steps of a picture, `source` what a drawing, the camera or the microphone gave.
 export async function gather(input, kind, way, tools, set, source) {
-  const { name: file, ...found } = await WAYS[kind](input, way, tools, set, source);
+  const ways = SIGNALS.includes(kind) ? await import(document.getElementById("try").dataset.signals) : WAYS;
+  const { name: file, ...found } = await ways[kind](input, way, tools, set, source);
   if (input.shape && input.shape.length !== found.shape.length) throw new Error(`the input has ${found.shape.length} dimensions, but the model expects ${input.shape.length}`);
   const off = (input.shape ?? []).findIndex((size, at) => size !== null && size !== found.shape[at]);
   if (off >= 0) throw new Error(`dimension ${off + 1} is ${found.shape[off]}, but the model expects ${input.shape[off]}`);

@@ -76,9 +76,17 @@ function resample(plane, width, height, toWidth, toHeight, name) {
   return height === toHeight ? wide : pass(wide, height, toHeight, toWidth, name, false);
 }
 
+// Width and height of the tensor: where the ratio is kept and one edge is given, the other follows.
+function sizeOf(width, height, how) {
+  const wide = how.width ?? undefined, high = how.height ?? undefined;
+  if (how.mode !== "stretch" && wide === undefined && high !== undefined) return [Math.max(1, Math.floor((2 * width * high + height) / (2 * height))), high];
+  if (how.mode !== "stretch" && high === undefined && wide !== undefined) return [wide, Math.max(1, Math.floor((2 * height * wide + width) / (2 * width)))];
+  return [wide ?? width, high ?? height];
+}
+
 // Width and height before padding or cropping: as hub.protocol.inputs.Picture.scaled has it.
 export function scaledSize(width, height, how) {
-  const toWidth = how.width ?? width, toHeight = how.height ?? height;
+  const [toWidth, toHeight] = sizeOf(width, height, how);
   if (how.mode === "stretch") return [toWidth, toHeight];
   if (how.mode === "crop" && how.shortest_edge) {
     const edge = how.shortest_edge;
@@ -140,6 +148,27 @@ function trimmed(plane, width, height, dark) {
   return { plane: made, edge };
 }
 
+// What a picture itself suggests of its strokes, or undefined where it has too little contrast: its
+// polarity from the level of its outermost pixels, and how much of it the strokes fill.
+const LEAST_CONTRAST = 48;
+export function suggestion(rgba, width, height) {
+  const [plane] = planes(rgba, "grey", false);
+  let low = 255, high = 0, sum = 0, count = 0;
+  for (let at = 0; at < plane.length; at += 1) {
+    low = Math.min(low, plane[at]);
+    high = Math.max(high, plane[at]);
+    const x = at % width, y = Math.floor(at / width);
+    if (x && y && x < width - 1 && y < height - 1) continue;
+    sum += plane[at];
+    count += 1;
+  }
+  if (high - low < LEAST_CONTRAST) return undefined;
+  const ground = sum / count;
+  const dark = 2 * ground > low + high;
+  const { edge } = trimmed(plane, width, height, dark);
+  return { own: dark ? "dark-on-light" : "light-on-dark", ground: Math.round(ground), fills: edge / Math.max(width, height) };
+}
+
 // `how` is a hub.protocol.inputs.Picture whose scale is a name. Gives the 8-bit planes that
 // the model sees, their size, and the values (doubles) with the shape of the tensor.
 export function prepare(rgba, width, height, how) {
@@ -149,7 +178,7 @@ export function prepare(rgba, width, height, how) {
     raw = [plane];
     width = height = edge;
   }
-  const toWidth = how.width ?? width, toHeight = how.height ?? height;
+  const [toWidth, toHeight] = sizeOf(width, height, how);
   const scaled = scaledSize(width, height, how);
   const seen = raw.map((plane) => placed(resample(plane, width, height, ...scaled, how.interpolation), scaled, toWidth, toHeight, how.mode, how.pad ?? 0));
   const size = toWidth * toHeight;

@@ -1,5 +1,8 @@
 // Runs the model away from the page: loads the runtime and the files, infers, and times itself.
 
+// How long a model is timed, in milliseconds, and how many runs at least: slow ones have fewer.
+const MOST_TIMED = 10_000, LEAST_RUNS = 3;
+
 let session;
 let runtime;
 
@@ -22,7 +25,36 @@ async function bytes(file, done) {
   return held;
 }
 
-async function load({ base, entry, files, threads }) {
+// A value of the metadata of an ONNX file, which may be longer than a page holds: field 14 of its
+// message, pairs of key and value. Undefined where the file has none.
+function metadata(bytes, wanted) {
+  const walk = (at, end, visit) => {
+    const varint = () => {
+      for (let value = 0, scale = 1; ; scale *= 128) {
+        const byte = bytes[at];
+        at += 1;
+        value += (byte & 127) * scale;
+        if (!(byte >= 128)) return value;
+      }
+    };
+    while (at < end) {
+      const key = varint();
+      const wire = key % 8, size = wire === 0 ? varint() * 0 : wire === 1 ? 8 : wire === 5 ? 4 : varint();
+      visit(Math.floor(key / 8), at, at + size);
+      at += size;
+    }
+  };
+  let found;
+  walk(0, bytes.length, (field, from, to) => {
+    if (field !== 14) return;
+    const pair = {};
+    walk(from, to, (part, start, end) => { pair[part] = new TextDecoder().decode(bytes.subarray(start, end)); });
+    if (pair[1] === wanted) found = pair[2];
+  });
+  return found;
+}
+
+async function load({ base, entry, files, threads, characters }) {
   runtime = await import(base + entry);
   runtime.env.wasm.wasmPaths = base;
   runtime.env.wasm.numThreads = threads;
@@ -33,28 +65,51 @@ async function load({ base, entry, files, threads }) {
     held.push(await bytes(file, done));
     done += file.bytes;
   }
+  const labels = characters ? metadata(held[0], characters) : undefined;
   const began = performance.now();
   session = await runtime.InferenceSession.create(held[0], {
     executionProviders: ["wasm"],
     externalData: files.slice(1).map((file, at) => ({ path: file.path, data: held[at + 1] })),
   });
-  say({ loaded: performance.now() - began, apart: self.crossOriginIsolated });
+  say({ loaded: performance.now() - began, apart: self.crossOriginIsolated, labels });
 }
 
-async function run({ feeds, fetches, runs }) {
+// The outputs of all calls, one below the other along the first axis.
+function joined(parts) {
+  if (parts.length === 1) return parts[0];
+  const [{ name, type, shape }] = parts;
+  const data = type === "string" ? parts.flatMap((part) => part.data) : new parts[0].data.constructor(parts.reduce((all, part) => all + part.data.length, 0));
+  if (type !== "string") parts.reduce((at, part) => { data.set(part.data, at); return at + part.data.length; }, 0);
+  return { name, type, shape: [parts.reduce((all, part) => all + (part.shape[0] ?? 1), 0), ...shape.slice(1)], data };
+}
+
+async function run({ feeds, fetches, runs, calls, carried }) {
   const given = {};
   for (const one of feeds) given[one.name] = new runtime.Tensor(one.type, one.data, one.shape);
-  const began = performance.now();
-  const found = await session.run(given, fetches);
-  const first = performance.now() - began;
-  const outputs = fetches.map((name) => {
-    const { type, dims, data } = found[name];
-    // A copy: the runtime may use its own again.
-    return { name, type, shape: [...dims], data: type === "string" ? [...data] : data.slice() };
-  });
-  say({ outputs, first });
+  const initial = { ...given };
+  const answers = [];
+  let first;
+  for (const data of calls?.windows ?? [undefined]) {
+    if (data) given[calls.name] = new runtime.Tensor(initial[calls.name].type, data, initial[calls.name].dims);
+    const began = performance.now();
+    const found = await session.run(given, fetches);
+    first ??= performance.now() - began;
+    answers.push(fetches.map((name) => {
+      const { type, dims, data: values } = found[name];
+      // A copy: the runtime may use its own again.
+      return { name, type, shape: [...dims], data: type === "string" ? [...values] : values.slice() };
+    }));
+    for (const [input, output] of carried ?? []) given[input] = found[output];
+    if (answers.length % 50 === 0) say({ called: answers.length });
+  }
+  // Of a state only the last is an answer.
+  const states = new Set((carried ?? []).map(([, output]) => output));
+  const outputs = fetches.map((name, at) => (states.has(name) ? answers.at(-1)[at] : joined(answers.map((answer) => answer[at]))));
+  say({ outputs, single: answers[0], first });
+  Object.assign(given, initial);
   const times = [];
-  while (times.length < runs) {
+  const until = performance.now() + MOST_TIMED;
+  while (times.length < runs && (times.length < LEAST_RUNS || performance.now() < until)) {
     const start = performance.now();
     await session.run(given, fetches);
     times.push(performance.now() - start);

@@ -8,6 +8,7 @@ const said = document.getElementById("said");
 let tools, feeds, shows, sources, answers, worker, ready, current, busy, again;
 // For each input: its place on the page, its steps, and what a drawing, a camera or an example gave.
 const places = [];
+let shelved = [];
 
 const part = (name) => root.querySelector(`[data-part="${name}"]`);
 
@@ -51,11 +52,11 @@ async function start() {
   const files = JSON.parse(root.dataset.files);
   const most = files.reduce((all, file) => all + file.bytes, 0);
   progress("Loading the runtime", 0, 0);
-  const answer = await ask({ load: { base: new URL(root.dataset.base, location).href, entry: root.dataset.entry, files, threads } }, (data) => {
+  const answer = await ask({ load: { base: new URL(root.dataset.base, location).href, entry: root.dataset.entry, files, threads, characters: spec.characters } }, (data) => {
     if (data.loading) progress(data.loading < most ? "Loading the model" : "Preparing the model", data.loading, data.loading < most ? most : 0);
     return data.loaded !== undefined;
   });
-  ready = { threads, loaded: answer.loaded };
+  ready = { threads, loaded: answer.loaded, labels: answer.labels };
   return ready;
 }
 
@@ -121,6 +122,7 @@ function tensorStep(one) {
 // --- the hub's worker ---------------------------------------------------------------------------
 
 async function onServer(given) {
+  const calls = given.find((one) => one.calls?.length > 1)?.calls.length;
   const body = new FormData();
   for (const name of ["csrfmiddlewaretoken", "variant"]) body.append(name, form.elements[name].value);
   given.forEach((one, at) => {
@@ -136,7 +138,7 @@ async function onServer(given) {
     part("server").textContent = seen.ended ? "" : `On the server: ${seen.state}${seen.waits ? `, ${seen.waits}` : ""}.`;
     if (!seen.ended) continue;
     if (seen.state !== "succeeded") throw new Error(seen.error || `the run was ${seen.state}`);
-    part("server").textContent = `On the server: ${seen.facts.runtime} ${seen.facts.runtime_version}, 1 thread, one run, ${answers.span(1000 * seen.facts.run_seconds)}.`;
+    part("server").textContent = `On the server: ${seen.facts.runtime} ${seen.facts.runtime_version}, 1 thread, ${calls ? `the first of ${calls} calls` : "one run"}, ${answers.span(1000 * seen.facts.run_seconds)}.`;
     return Promise.all(seen.facts.outputs.map(async (output) => {
       if (!output.file) return { name: output.name, type: "string", shape: output.shape ?? [output.values?.length ?? 0], data: (output.values ?? []).map((value) => (typeof value === "object" ? JSON.stringify(value) : String(value))) };
       const answer = await fetch(`${told.url}/${output.file}`);
@@ -164,6 +166,9 @@ async function run({ browser, server, runs = Number(root.dataset.runs) }) {
   current = { given: inputs, example };
   showSteps(inputs);
   answers.showChoices(inputs);
+  const strange = answers.unlike(inputs, shelved);
+  part("unlike").textContent = strange && `Unlike the training data, as far as the page can tell: ${strange} The answer may mean little.`;
+  part("unlike").hidden = !strange;
   showCode(inputs);
   const remote = server ? onServer(inputs).then((found) => { current.server = found; }, (error) => { note("part", "The run on the server failed.", `${error.message}`); }) : undefined;
   if (browser) {
@@ -175,11 +180,16 @@ async function run({ browser, server, runs = Number(root.dataset.runs) }) {
     await start();
     progress("First run", 0, 0);
     let first;
-    const timed = ask({ run: { feeds: inputs.map(({ name, type, shape, data }) => ({ name, type, shape, data })), fetches, runs } }, (data) => {
+    const long = inputs.find((one) => one.calls?.length > 1);
+    const sequence = long ? { calls: { name: long.name, windows: long.calls }, carried: spec.inputs.filter((one) => one.carry).map((one) => [one.name, one.carry]) } : {};
+    current.characters = ready.labels;
+    const timed = ask({ run: { feeds: inputs.map(({ name, type, shape, data }) => ({ name, type, shape, data })), fetches, runs, ...sequence } }, (data) => {
+      if (data.called) progress(`Call ${data.called} of ${sequence.calls.windows.length}`, data.called, sequence.calls.windows.length);
       if (data.outputs) {
         first = data.first;
         current.here = data.outputs;
-        current.took = `${answers.span(first)} in this browser, WebAssembly, ${ready.threads} thread${ready.threads === 1 ? "" : "s"}; ${fresh ? "the first run" : "one run"}.`;
+        current.single = long && data.single;
+        current.took = `${answers.span(first)} in this browser, WebAssembly, ${ready.threads} thread${ready.threads === 1 ? "" : "s"}; ${long ? `the first of ${long.calls.length} calls` : fresh ? "the first run" : "one run"}.`;
         answers.showAnswers(current);
       }
       if (data.timed) progress(`Run ${data.timed} of ${runs}`, data.timed, runs);
@@ -240,7 +250,7 @@ async function showCode(inputs = []) {
       query.set(`example-${at}`, one.path);
       if (one.row !== undefined) query.set(`row-${at}`, one.row);
     }
-    if ((one.path || one.kind !== "picture") && one.data.length <= MOST_VALUES && query.toString().length < 4000) query.set(`value-${at}`, JSON.stringify(tools.nested(one)));
+    if ((one.path || !["picture", "sound", "file", "carry"].includes(one.kind)) && one.data.length <= MOST_VALUES && query.toString().length < 4000) query.set(`value-${at}`, JSON.stringify(tools.nested(one)));
     if (one.file) query.set(`name-${at}`, one.file);
   });
   const mine = asked = `${root.dataset.code}?${query}`;
@@ -273,7 +283,7 @@ function choose(example, button) {
 }
 
 async function shelve() {
-  const found = await sources.examples(JSON.parse(root.dataset.examples), spec, tools);
+  const found = shelved = await sources.examples(JSON.parse(root.dataset.examples), spec, tools);
   if (!found.length) {
     if (part("examples")) part("examples").hidden = true;
     return;
@@ -326,7 +336,7 @@ function equip(one) {
   listen("[data-camera]", async (button) => {
     const file = await sources.camera(button, holder.querySelector("video"));
     if (!file) return;
-    given(one, file, "A picture of the camera.");
+    given(one, file, `A picture of the camera. ${await feeds.propose(one.set, file, tools)}`);
     follow(true);
   });
   listen("[data-record]", async (button) => {
@@ -346,29 +356,46 @@ function equip(one) {
       }
     });
   }
-  const changed = ({ target }) => {
+  const changed = async ({ target }) => {
     turn(one);
     if (target.matches("[data-kind]")) return;
     given(one);
-    if (target.type === "file" && trim) trim.checked = false;
-    follow();
+    // What a picture suggests is proposed; a file that is none is refused by the run.
+    if (target.files?.[0] && one.set && kindOf(one) === "picture") given(one, undefined, await feeds.propose(one.set, target.files[0], tools).catch(() => ""));
+    follow(["sound", "file"].includes(kindOf(one)));
   };
   holder.addEventListener("change", changed);
   one.set?.addEventListener("change", () => { turn(one); follow(); showCode(current?.given); });
   turn(one);
 }
 
+// Dropped anywhere on an input, a file is chosen as by its field.
+function droppable({ holder }) {
+  const target = holder.querySelector('[data-drop] input[type="file"]');
+  if (!target) return;
+  holder.addEventListener("dragover", (event) => event.preventDefault());
+  holder.addEventListener("drop", (event) => {
+    event.preventDefault();
+    if (!event.dataTransfer.files.length) return;
+    target.files = event.dataTransfer.files;
+    target.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+}
+
 const modules = ["tensors", "picture", "feeds", "shown", "sources", "answers"];
+if (spec.outputs.some((output) => output.reading)) modules.push("readings");
 const [tensors, pictures, ...others] = await Promise.all(modules.map((name) => import(root.dataset[name])));
 tools = { ...tensors, ...pictures };
-[feeds, shows, sources, answers] = others;
-answers.begin(spec, tools, shows);
+let readings;
+[feeds, shows, sources, answers, readings] = others;
+answers.begin(spec, tools, shows, readings);
 for (const holder of root.querySelectorAll("[data-input]")) {
   const input = spec.inputs[Number(holder.dataset.input)];
   if (!holder.querySelector("[data-kind]")) continue;
   const one = { input, holder, set: root.querySelector(`[data-settings="${input.index}"]`), words: holder.querySelector("[data-example]") };
   places.push(one);
   equip(one);
+  droppable(one);
 }
 for (const hidden of root.querySelectorAll("[data-scripted]")) hidden.hidden = false;
 for (const plain of root.querySelectorAll("[data-plain]")) plain.hidden = true;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import os
@@ -9,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.cli.bench import arguments, subjects
 from hub.cli.bench import report as words
@@ -17,9 +18,6 @@ from hub.client.training import identity
 from hub.protocol import federated, problems
 from hub.protocol.figures import Status
 from hub.terminal import DONE, PROBLEM, plain
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def main(argv: Sequence[str]) -> int:
@@ -49,7 +47,7 @@ def _measure(options: argparse.Namespace) -> int:
     settings, interpreter = arguments.engine_options(options), _interpreter(options)
     progress = False if options.quiet else None
     subject = _find(options.ref, options, progress=progress)
-    settings["variant"] = subject.variant
+    settings |= {"variant": subject.variant, "inputs": subject.inputs}
     signer = _signer(options)
     if options.contribute:
         if options.seed is not None:
@@ -146,7 +144,7 @@ def _compare(options: argparse.Namespace) -> int:
 
         progress = False if options.quiet else None
         pair = [_find(name, options, progress=progress) for name in names]
-        settings = arguments.engine_options(options)
+        settings = arguments.engine_options(options) | {"inputs": pair[1].inputs}
         if options.quick and options.processes is None:
             settings["processes"] = verdicts.LEAST_PAIRS
         comparison = measurement.compare(

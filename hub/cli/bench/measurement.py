@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import problems
@@ -13,11 +14,10 @@ from runners.engine.benchmark.options import Options, UnusableOptionError
 from runners.sandbox import Limits, Request, Sandbox
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from hub.cli.bench.subjects import Subject
 
-    Tell = Callable[[int, str], None]
+
+Tell = Callable[[int, str], None]
 
 _AGAINST = "against"
 _AROUND_SECONDS = 60.0

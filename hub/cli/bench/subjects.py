@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ class Subject:
     variant: str = ""
     # Where its records are contributed to; empty for a file of one's own.
     address: str = ""
+    # The key `inputs` of its card; empty for a file of one's own, and offline.
+    inputs: dict[str, Any] = field(default_factory=dict)
 
 
 def find(
@@ -57,12 +59,15 @@ def find(
             "as "
             f"{resolved.ref.namespace}/{resolved.ref.model}:default."
         )
+    address = f"/api/v1/models/{resolved.ref.name}/versions/{resolved.number}"
+    version = {} if hub.config.offline else hub.reads.get(address)
     return Subject(
         name=str(resolved.ref),
         entry=resolved.entry,
         files={path: str(place) for path, place in blobs.items()},
         variant=resolved.variant or "",
-        address=f"/api/v1/models/{resolved.ref.name}/versions/{resolved.number}/benchmarks",
+        address=f"{address}/benchmarks",
+        inputs=version.get("inputs") or {},
     )
 
 

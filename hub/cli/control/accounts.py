@@ -113,7 +113,8 @@ TOKEN = Noun(
                 "id",
                 "name",
                 "scopes",
-                "namespace",
+                "namespaces",
+                "models",
                 "expires_at=expires",
                 "last_used_at=used",
             ),
@@ -125,14 +126,17 @@ TOKEN = Noun(
             "--user NAME, it needs neither a running hub nor a token",
             (
                 "hub token create laptop --scope read --scope write",
-                "hub token create ci --scope publish --namespace acme --expires-days 30",
+                "hub token create ci --scope publish --model acme/resnet50 --expires-days 30",
+                "hub token create nightly --scope write --namespace acme --namespace zoo",
             ),
             positional=("name",),
-            names={"scopes": "scope"},
+            fixed={"namespace": None},
+            names={"scopes": "scope", "namespaces": "namespace", "models": "model"},
             texts={
                 "scopes": "permission of the token: read, write, publish or admin; repeatable",
                 "name": "name shown in the list of tokens",
-                "namespace": "limit the token to this namespace",
+                "namespaces": "limit the token to this namespace; repeatable",
+                "models": "limit the token to this model; repeatable",
             },
             show=lambda token: print(token.token),
         ),
@@ -145,6 +149,37 @@ TOKEN = Noun(
             question="Revoke token {token_id}? Programs that use it lose access. This cannot be "
             "undone.",
             message="Revoked token {token_id}",
+        ),
+    ),
+)
+
+SESSIONS = Noun(
+    "sessions",
+    "list and end your sessions in browsers",
+    (
+        Verb(
+            "list",
+            "sessions.list",
+            "list your sessions, last used first",
+            ("hub sessions list",),
+            columns=("id", "device", "address", "created_at=begun", "last_seen_at=used"),
+        ),
+        Verb(
+            "end",
+            "sessions.delete",
+            "end a session immediately",
+            ("hub sessions end 3 --yes",),
+            names={"session_id": "id"},
+            question="End session {session_id}? The browser has to sign in again.",
+            message="Ended session {session_id}",
+        ),
+        Verb(
+            "end-all",
+            "sessions.delete_others",
+            "end all your sessions immediately; tokens stay",
+            ("hub sessions end-all --yes",),
+            question="End all your sessions? The browsers have to sign in again.",
+            message="Ended all sessions",
         ),
     ),
 )
@@ -195,6 +230,25 @@ USERS = Noun(
             ("hub users dependents ada",),
             columns=("kind", "name", "namespace", "is_transferable=transferable"),
             names={"username": "user"},
+        ),
+        Verb(
+            "erase",
+            "users.erase",
+            "replace the name and address of an account by a pseudonym, and close it",
+            ("hub users erase ada --yes",),
+            names={"username": "user"},
+            question="Erase the account {username}? Published versions, comments and events stay "
+            "under a pseudonym. This cannot be undone.",
+            message="Erased {username}",
+        ),
+        Verb(
+            "end-sessions",
+            "users.end_sessions",
+            "end all sessions of an account; its tokens stay",
+            ("hub users end-sessions ada --yes",),
+            names={"username": "user"},
+            question="End all sessions of {username}? Their browsers have to sign in again.",
+            message="Ended all sessions of {username}",
         ),
         Verb(
             "reset-password",

@@ -54,6 +54,8 @@ HELP = {
     "max_bytes": "maximum size in bytes",
     "max_parameters": "maximum number of parameters",
     "mirror_id": "id of the mirror; see hub mirror list",
+    "webhook_id": "id of a webhook, as hub webhooks list shows it",
+    "delivery_id": "id of a delivery, as hub webhooks deliveries shows it",
     "message": "message that is stored with it",
     "name": "name",
     "namespace": "name of a namespace",
@@ -98,6 +100,7 @@ HELP = {
     "task": "such as image-classification",
     "threads": "number of threads",
     "title": "title that pages show",
+    "session_id": "id of the session; see hub sessions list",
     "token_id": "id of the token; see hub token list",
     "username": "name of the user",
     "uses": "number of devices that can join with it (default: 1)",
@@ -139,6 +142,8 @@ def add(
         settings |= _values(kind)
     if kind == bytes | str | Path:
         settings["type"] = content
+    if name in {"public_key", "authorities"}:
+        settings["type"] = pem
     if name == "token":
         settings["type"] = _secret
         settings["help"] += "; - reads it from standard input"
@@ -149,6 +154,14 @@ def add(
         parser.add_argument(name, **settings)
     else:
         parser.add_argument(f"--{option}", dest=name, required=required, **settings)
+
+
+def pem(text: str) -> str:
+    """A text, or `@` and the name of a file with it."""
+    try:
+        return Path(text[1:]).read_text("ascii") if text.startswith("@") else text
+    except (OSError, UnicodeDecodeError) as error:
+        raise argparse.ArgumentTypeError(f"cannot be read ({error})") from error
 
 
 def _secret(text: str) -> str:

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from hub.cli.control.verbs import Noun, Verb
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from hub.cli.control.verbs import Noun, Task, Verb
+from hub.client import api
+from hub.terminal import DONE, plain
+
+if TYPE_CHECKING:
+    from hub.client.fleet_device import FleetDevice
 
 _TRAINING = "zoo/digits/trainings/7"
 
@@ -173,6 +183,51 @@ ROUNDS = Noun(
     ),
 )
 
+
+def _device_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="a model, such as zoo/digits")
+    parser.add_argument("fleet", help="name of the fleet")
+    parser.add_argument("device", help="name of this device")
+
+
+def _enrol_arguments(parser: argparse.ArgumentParser) -> None:
+    _device_arguments(parser)
+    parser.add_argument("code", help="code of the invitation; - reads it from standard input")
+
+
+def _pull_arguments(parser: argparse.ArgumentParser) -> None:
+    _device_arguments(parser)
+    parser.add_argument("--to", required=True, help="folder for the files of the version")
+
+
+def _device(options: argparse.Namespace) -> FleetDevice:
+    return api.fleet_device(options.model, options.fleet, device=options.device)
+
+
+def _enrol(options: argparse.Namespace) -> int:
+    code = sys.stdin.readline().strip() if options.code == "-" else options.code
+    _device(options).enrol(code)
+    return _answer(options, "enrolled")
+
+
+def _pull(options: argparse.Namespace) -> int:
+    folder = _device(options).pull(options.to)
+    return _answer(options, f"files are in {folder}" if folder else "no version is assigned")
+
+
+def _rotate(options: argparse.Namespace) -> int:
+    _device(options).rotate()
+    return _answer(options, "key and token are replaced")
+
+
+def _answer(options: argparse.Namespace, text: str) -> int:
+    if options.json:
+        print(json.dumps({"device": options.device, "result": text}))
+    else:
+        print(f"{plain(options.device)}: {plain(text)}")
+    return DONE
+
+
 FLEET = Noun(
     "fleet",
     "create fleets of devices and roll out versions",
@@ -232,6 +287,76 @@ FLEET = Noun(
                 "detail": "what went wrong",
             },
             message="Reported {result} for {device}",
+        ),
+        Verb(
+            "invite",
+            "fleets.invite",
+            "create an invitation to enrol and print its code; it is shown only once",
+            ("hub fleet invite zoo/digits cameras --uses 10",),
+            show=lambda invite: print(invite.code),
+        ),
+        Verb(
+            "invites",
+            "fleets.invites",
+            "list invitations to enrol; for maintainers",
+            ("hub fleet invites zoo/digits cameras",),
+            columns=("id", "uses", "used", "expires_at=expires", "revoked_at=revoked"),
+        ),
+        Verb(
+            "revoke-invite",
+            "fleets.revoke_invite",
+            "revoke an invitation to enrol",
+            ("hub fleet revoke-invite zoo/digits cameras 4 --yes",),
+            names={"key": "id"},
+            texts={"key": "id of the invitation"},
+            question="Revoke invitation {key}? Devices can no longer enrol with it.",
+            message="Revoked invitation {key}",
+        ),
+        Verb(
+            "devices",
+            "fleets.devices",
+            "list enrolled devices; for maintainers",
+            ("hub fleet devices zoo/digits cameras",),
+            columns=("device", "enrolled_at=enrolled", "rotated_at=rotated", "revoked_at=revoked"),
+        ),
+        Verb(
+            "revoke-device",
+            "fleets.revoke_device",
+            "revoke an enrolled device permanently",
+            ("hub fleet revoke-device zoo/digits cameras camera-7 --yes",),
+            texts={"device": "name of the device"},
+            question="Revoke {device}? It gets no more versions. This cannot be undone.",
+            message="Revoked {device}",
+        ),
+        Verb(
+            "revoke-token",
+            "fleets.revoke_token",
+            "revoke the token that all devices share; enrolled devices are not affected",
+            ("hub fleet revoke-token zoo/digits cameras --yes",),
+            question="Revoke the shared token? Devices that did not enrol get no more versions. "
+            "This cannot be undone.",
+            message="Revoked the shared token",
+        ),
+        Task(
+            "enrol",
+            "enrol this machine as a device of a fleet, with a key that stays here",
+            ("hub fleet enrol zoo/digits cameras camera-7 fe_code",),
+            arguments=_enrol_arguments,
+            run=_enrol,
+        ),
+        Task(
+            "pull",
+            "download the version that this device should run, with its own token",
+            ("hub fleet pull zoo/digits cameras camera-7 --to model",),
+            arguments=_pull_arguments,
+            run=_pull,
+        ),
+        Task(
+            "rotate",
+            "replace the key and the token of this device",
+            ("hub fleet rotate zoo/digits cameras camera-7",),
+            arguments=_device_arguments,
+            run=_rotate,
         ),
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from hub.protocol import problems, refs
 from hub.terminal import DONE, PROBLEM, plain
 
 if TYPE_CHECKING:
-    import argparse
-
     from hub.client.rest.mirrors import MirrorDetail
 
 _COLUMNS = (

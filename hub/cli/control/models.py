@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub import counting
 from hub.cli.control.verbs import Noun, Verb
-
-if TYPE_CHECKING:
-    from hub.client.hub import Hub
+from hub.client.hub import Hub
 
 
 def _what_a_model_loses(hub: Hub, values: Mapping[str, Any]) -> str:
@@ -141,6 +139,21 @@ WATCHING = Verb(
     "list the models that you watch",
     ("hub watching",),
     ("model", "created_at=since"),
+)
+
+DIGEST = Noun(
+    "digest",
+    "news of the models that you watch, by mail",
+    (
+        Verb("show", "watches.digest", "show how often it comes", ("hub digest show",)),
+        Verb(
+            "set",
+            "watches.set_digest",
+            "choose how often it comes: daily, weekly or never",
+            ("hub digest set weekly",),
+            positional=("interval",),
+        ),
+    ),
 )
 
 ACCESS = Noun(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import time
 from typing import TYPE_CHECKING
@@ -13,8 +14,6 @@ from hub.client.progress import say
 from hub.terminal import DONE, PROBLEM
 
 if TYPE_CHECKING:
-    import argparse
-
     from hub.client.rest.jobs import JobDetail
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 5.0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hub import counting
 from hub.cli.control import output
@@ -14,9 +14,6 @@ from hub.cli.control.verbs import Task
 from hub.client import api, differences, queries, sessions
 from hub.protocol import problems
 from hub.terminal import DONE, plain
-
-if TYPE_CHECKING:
-    import argparse
 
 _FORMATS = {"json": queries.JSON, "csv": queries.CSV, "tsv": queries.TSV, "turtle": queries.TURTLE}
 
@@ -62,9 +59,10 @@ def _diff(options: argparse.Namespace) -> int:
         before, after = (
             "pending" if ref in variant.pending else output.text(value, variant.fact)
             for ref, value in (
-                (difference.before, variant.before), (difference.after, variant.after)
+                (difference.before, variant.before),
+                (difference.after, variant.after),
             )
-        )  # fmt: skip
+        )
         print(f"{'variant':<8} {plain(variant.variant)}  {variant.fact} {before} -> {after}")
     if difference.card:
         print(plain(f"\n{difference.card}", keep="\n"))

@@ -9,17 +9,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hub.cli.control import arguments, output
 from hub.cli.parsing import examples
 from hub.client import api
+from hub.client.hub import Hub
 from hub.client.rest.groups import group_class
 from hub.protocol import problems, refs
 from hub.terminal import DONE, positive
-
-if TYPE_CHECKING:
-    from hub.client.hub import Hub
 
 LIMIT = 20
 _TRAINING_GROUPS = frozenset({"trainings", "invites", "participants", "rounds"})

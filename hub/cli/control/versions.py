@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.cli.control.verbs import Noun, Verb
-
-if TYPE_CHECKING:
-    from hub.client.hub import Hub
+from hub.client.hub import Hub
 
 _VERSION_COLUMNS = (
     "number=version",
@@ -45,6 +43,13 @@ VERSIONS = Noun(
             ("hub versions resolve zoo/resnet50@champion:int8",),
             positional=("ref",),
             texts={"ref": "a reference, such as zoo/resnet50@champion:int8"},
+        ),
+        Verb(
+            "downloads",
+            "models.downloads",
+            "list the downloads of ONNX files by week and version, newest first",
+            ("hub versions downloads zoo/resnet50",),
+            columns=("week", "version", "downloads"),
         ),
         Verb(
             "create",

@@ -13,23 +13,21 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.client import config as settings
 from hub.client import download
 from hub.client import push as pushing
+from hub.client.cache import RemoteFile
+from hub.client.hub import Hub
 from hub.client.imports.hf_source import Snapshot, Source
 from hub.client.local_files import CARD, LocalFile, select
 from hub.client.progress import Bar, say
 from hub.client.rest import answers
+from hub.client.rest.shared import File
 from hub.counting import plural, size
 from hub.protocol import digests, huggingface, problems, refs
-
-if TYPE_CHECKING:
-    from hub.client.cache import RemoteFile
-    from hub.client.hub import Hub
-    from hub.client.rest.shared import File
-    from hub.protocol.huggingface import Entry
+from hub.protocol.huggingface import Entry
 
 DEFAULT_SOURCE = "https://huggingface.co"
 FIELD = "mirrored_from"

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
@@ -21,13 +22,11 @@ from hub.client.download import read_small
 from hub.client.retries import Notices
 from hub.client.transport import Body, Transport
 from hub.protocol import digests, huggingface, problems
+from hub.protocol.huggingface import Entry
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import urllib3
 
-    from hub.protocol.huggingface import Entry
 
 LARGEST_REGULAR_BYTES = 64 << 20
 MOST_PAGES = 1_000

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hub.client import bundles, local_files
+from hub.client.hub import Hub
 from hub.protocol import digests, problems
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hub.client.hub import Hub
     from hub.client.rest.starter import StarterModel
 
 POLL_SECONDS = 1.0

@@ -16,20 +16,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.client import archives, catalogue, local_files
 from hub.client import push as pushing
+from hub.client.hub import Hub
 from hub.client.imports import zoo_cards, zoo_source
 from hub.client.imports.zoo_source import Entry, Source, ZooFile, hub_name
+from hub.client.local_files import LocalFile, Selected
 from hub.client.progress import Bar, say
 from hub.client.rest import answers
 from hub.counting import size
 from hub.protocol import digests, problems, refs
-
-if TYPE_CHECKING:
-    from hub.client.hub import Hub
-    from hub.client.local_files import LocalFile, Selected
 
 _ENDED = ("published", "yanked", "withdrawn")
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from hub.client.rest.calls import Group, json_of, model_path
 from hub.client.rest.shared import AccessRequest
@@ -15,19 +16,31 @@ class OwnAccess:
 
     gate: str
     may_download: bool
+    # text of the card for users who request access; may be empty
+    terms: str | None = None
+    # digest of the terms in UTF-8
+    terms_sha256: str | None = None
     request: AccessRequest | None
 
 
 class AccessGroup(Group):
     """The operations of access."""
 
-    def ask(self, model: str, *, message: str | None = None) -> OwnAccess:
-        """Request access to the files of a gated model."""
+    def ask(
+        self,
+        model: str,
+        *,
+        message: str | None = None,
+        terms_sha256: Annotated[
+            str | None, "digest of the terms that you have read; 409 if they changed"
+        ] = None,
+    ) -> OwnAccess:
+        """Request access to the files of a gated model; its terms are recorded with the request."""
         return self._call(
             OwnAccess,
             "POST",
             f"models/{model_path(model)}/access",
-            content=json_of({"message": message}),
+            content=json_of({"message": message, "terms_sha256": terms_sha256}),
         )
 
     def read(self, model: str) -> OwnAccess:

@@ -98,11 +98,11 @@ class Measurement:
     # geometric mean of the processes' medians
     p50_ms: float | None
     # ends of the interval of p50; null without one
-    p50_interval_ms: tuple[float, ...] | None
+    p50_interval_ms: tuple[float, ...] | None = None
     # level of the interval in per cent; null without an interval
-    interval_level: int | None
+    interval_level: int | None = None
     # how the interval was computed; null without an interval
-    interval_method: str | None
+    interval_method: str | None = None
     # null if there are too few samples
     p90_ms: float | None
     p95_ms: float | None

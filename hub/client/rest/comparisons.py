@@ -24,11 +24,11 @@ class Comparison:
     # median of this model divided by the baseline's
     ratio: float | None
     # ends of the interval of the ratio; null without one
-    ratio_interval: tuple[float, ...] | None
+    ratio_interval: tuple[float, ...] | None = None
     # level of the interval in per cent; null without an interval
-    interval_level: int | None
+    interval_level: int | None = None
     # how the interval was computed; null without an interval
-    interval_method: str | None
+    interval_method: str | None = None
     # the same ratio for CPU time
     cpu_ratio: float | None
     runtime: str

@@ -24,7 +24,7 @@ class Conformance:
     outcome: str
     # cause of the failure
     blames: str
-    graph_pass: str
+    graph_pass: str | None = None
     # the outcome in one word; only `failed`, `optimiser-wrong`, and `does-not-run` with the outcome
     # `failed`, count against the model or the runtime
     verdict: str

@@ -43,11 +43,11 @@ class Evaluation:
     # upper end of the interval; null without one
     high: float | None
     # level of the interval in per cent; null without an interval
-    interval_level: int | None
+    interval_level: int | None = None
     # how the interval was computed; null without an interval
-    interval_method: str | None
+    interval_method: str | None = None
     # in what arithmetic a half-precision variant was computed; empty for others
-    arithmetic: str
+    arithmetic: str | None = None
     # number of evaluated rows
     rows: int
     # value on the card of the model; null if it claims none
@@ -55,7 +55,7 @@ class Evaluation:
     # whether the claim exceeds the interval by at least 0.01; for shares alone
     less_than_claimed: bool
     # of an accuracy, the comparison with the variant that it was made from
-    pairs: Pairs | None
+    pairs: Pairs | None = None
     # version of the method, number of resamples, and their seed
     method: dict[str, Any]
     # digest of the predictions, one line per row of the split; see docs

@@ -23,6 +23,37 @@ class Desired:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EnrolledDevice:
+    """A device of a fleet that has a key of its own."""
+
+    device: str
+    public_key: str
+    enrolled_at: datetime
+    rotated_at: datetime | None
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetInvite:
+    """An invitation to enrol, without its code."""
+
+    id: int
+    uses: int
+    used: int
+    created_at: datetime
+    expires_at: datetime
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetInviteMade(FleetInvite):
+    """An invitation to enrol, without its code."""
+
+    # code for the devices; shown only once
+    code: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Fleet:
     """A fleet, as shown to maintainers."""
 
@@ -36,6 +67,7 @@ class Fleet:
     required_by: datetime | None
     halt_percent: int
     is_halted: bool
+    has_shared_token: bool | None = None
     # number of devices by result for the desired version
     reports: dict[str, int]
 
@@ -85,7 +117,13 @@ class FleetsGroup(Group):
             content=json_of({"version": version, "percent": percent, "required_by": required_by}),
         )
 
-    def desired(self, model: str, fleet: str, *, device: str) -> Desired | None:
+    def desired(
+        self,
+        model: str,
+        fleet: str,
+        *,
+        device: Annotated[str | None, "not needed with a device's own token"] = None,
+    ) -> Desired | None:
         """Read the version that a device should run.
 
         Returns 304 for its current ETag and 204 if there is none.
@@ -95,6 +133,41 @@ class FleetsGroup(Group):
             "GET",
             f"models/{model_path(model)}/fleets/{part(fleet)}/desired",
             query={"device": device},
+        )
+
+    def devices(
+        self,
+        model: str,
+        fleet: str,
+        *,
+        limit: Annotated[int | None, "maximum number of results (default: all)"] = None,
+    ) -> Iterator[EnrolledDevice]:
+        """List enrolled devices, for maintainers."""
+        return self._pages(
+            EnrolledDevice, f"models/{model_path(model)}/fleets/{part(fleet)}/devices", limit=limit
+        )
+
+    def invite(
+        self, model: str, fleet: str, *, uses: int | None = None, expires_days: int | None = None
+    ) -> FleetInviteMade:
+        """Create an invitation to enrol; only this response contains its code."""
+        return self._call(
+            FleetInviteMade,
+            "POST",
+            f"models/{model_path(model)}/fleets/{part(fleet)}/invites",
+            content=json_of({"uses": uses, "expires_days": expires_days}),
+        )
+
+    def invites(
+        self,
+        model: str,
+        fleet: str,
+        *,
+        limit: Annotated[int | None, "maximum number of results (default: all)"] = None,
+    ) -> Iterator[FleetInvite]:
+        """List invitations to enrol, for maintainers."""
+        return self._pages(
+            FleetInvite, f"models/{model_path(model)}/fleets/{part(fleet)}/invites", limit=limit
         )
 
     def list(
@@ -126,3 +199,20 @@ class FleetsGroup(Group):
             f"models/{model_path(model)}/fleets/{part(fleet)}/devices/{part(device)}",
             content=json_of({"running": running, "result": result, "detail": detail}),
         )
+
+    def revoke_device(self, model: str, fleet: str, device: str) -> None:
+        """Revoke an enrolled device permanently.
+
+        Its name can be enrolled again with another key.
+        """
+        self._do(
+            "DELETE", f"models/{model_path(model)}/fleets/{part(fleet)}/devices/{part(device)}"
+        )
+
+    def revoke_invite(self, model: str, fleet: str, key: str) -> None:
+        """Revoke an invitation; devices that enrolled with it are not affected."""
+        self._do("DELETE", f"models/{model_path(model)}/fleets/{part(fleet)}/invites/{part(key)}")
+
+    def revoke_token(self, model: str, fleet: str) -> None:
+        """Revoke the token that all devices of a fleet share; enrolled devices are not affected."""
+        self._do("DELETE", f"models/{model_path(model)}/fleets/{part(fleet)}/token")

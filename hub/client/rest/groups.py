@@ -36,11 +36,19 @@ if TYPE_CHECKING:
     from hub.client.rest.namespaces import NamespacesGroup
     from hub.client.rest.participants import ParticipantsGroup
     from hub.client.rest.pools import PoolsGroup
+    from hub.client.rest.publishers import PublishersGroup
     from hub.client.rest.refs import RefsGroup
     from hub.client.rest.refused_cards import RefusedCardsGroup
     from hub.client.rest.rounds import RoundsGroup
     from hub.client.rest.runtimes import RuntimesGroup
+    from hub.client.rest.saved_comparisons import SavedComparisonsGroup
     from hub.client.rest.scoreboard import ScoreboardGroup
+    from hub.client.rest.security_events import SecurityEventsGroup
+    from hub.client.rest.service_accounts import ServiceAccountsGroup
+    from hub.client.rest.service_tokens import ServiceTokensGroup
+    from hub.client.rest.sessions import SessionsGroup
+    from hub.client.rest.signatures import SignaturesGroup
+    from hub.client.rest.signers import SignersGroup
     from hub.client.rest.starter import StarterGroup
     from hub.client.rest.tokens import TokensGroup
     from hub.client.rest.trainings import TrainingsGroup
@@ -48,6 +56,7 @@ if TYPE_CHECKING:
     from hub.client.rest.variants import VariantsGroup
     from hub.client.rest.versions import VersionsGroup
     from hub.client.rest.watches import WatchesGroup
+    from hub.client.rest.webhooks import WebhooksGroup
     from hub.client.rest.workers import WorkersGroup
 
 GROUPS: Final = (
@@ -84,14 +93,23 @@ GROUPS: Final = (
     "refused_cards",
     "rounds",
     "runtimes",
+    "saved_comparisons",
     "scoreboard",
+    "security_events",
+    "sessions",
+    "signatures",
+    "signers",
     "starter",
+    "publishers",
+    "service_accounts",
+    "service_tokens",
     "tokens",
     "trainings",
     "users",
     "variants",
     "versions",
     "watches",
+    "webhooks",
     "workers",
 )
 
@@ -304,15 +322,63 @@ class Groups:
         return group
 
     @property
+    def saved_comparisons(self) -> SavedComparisonsGroup:
+        """Operations on saved comparisons."""
+        group: SavedComparisonsGroup = group_class("saved_comparisons")(self)
+        return group
+
+    @property
     def scoreboard(self) -> ScoreboardGroup:
         """Operations on scoreboard."""
         group: ScoreboardGroup = group_class("scoreboard")(self)
         return group
 
     @property
+    def security_events(self) -> SecurityEventsGroup:
+        """Operations on security events."""
+        group: SecurityEventsGroup = group_class("security_events")(self)
+        return group
+
+    @property
+    def sessions(self) -> SessionsGroup:
+        """Operations on sessions."""
+        group: SessionsGroup = group_class("sessions")(self)
+        return group
+
+    @property
+    def signatures(self) -> SignaturesGroup:
+        """Operations on signatures."""
+        group: SignaturesGroup = group_class("signatures")(self)
+        return group
+
+    @property
+    def signers(self) -> SignersGroup:
+        """Operations on signers."""
+        group: SignersGroup = group_class("signers")(self)
+        return group
+
+    @property
     def starter(self) -> StarterGroup:
         """Operations on starter."""
         group: StarterGroup = group_class("starter")(self)
+        return group
+
+    @property
+    def publishers(self) -> PublishersGroup:
+        """Operations on publishers."""
+        group: PublishersGroup = group_class("publishers")(self)
+        return group
+
+    @property
+    def service_accounts(self) -> ServiceAccountsGroup:
+        """Operations on service accounts."""
+        group: ServiceAccountsGroup = group_class("service_accounts")(self)
+        return group
+
+    @property
+    def service_tokens(self) -> ServiceTokensGroup:
+        """Operations on service tokens."""
+        group: ServiceTokensGroup = group_class("service_tokens")(self)
         return group
 
     @property
@@ -349,6 +415,12 @@ class Groups:
     def watches(self) -> WatchesGroup:
         """Operations on watches."""
         group: WatchesGroup = group_class("watches")(self)
+        return group
+
+    @property
+    def webhooks(self) -> WebhooksGroup:
+        """Operations on webhooks."""
+        group: WebhooksGroup = group_class("webhooks")(self)
         return group
 
     @property

@@ -5,11 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Literal
 
 from hub.client.rest.calls import Group, json_of, model_path
 from hub.client.rest.shared import Deprecation, Ref
+
+
+@dataclass(frozen=True, kw_only=True)
+class DownloadWeek:
+    """The downloads of a version in one week."""
+
+    # Monday of the week, in UTC
+    week: date
+    # number of the version
+    version: int
+    downloads: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,9 +52,9 @@ class Fit:
     # upper end of the same
     high: float | None
     # level of the interval in per cent; null without an interval
-    interval_level: int | None
+    interval_level: int | None = None
     # how the interval was computed; null without an interval
-    interval_method: str | None
+    interval_method: str | None = None
     # only with `min` and `max`
     evaluated: Evaluated | None
 
@@ -86,9 +97,9 @@ class Speed:
     # upper end of the same
     high_ms: float | None
     # level of the interval in per cent; null without an interval
-    interval_level: int | None
+    interval_level: int | None = None
     # how the interval was computed; null without an interval
-    interval_method: str | None
+    interval_method: str | None = None
     # measured models that a prediction is based on
     models_measured: int | None
     # URL of the result
@@ -116,7 +127,7 @@ class ListedModel:
     created_at: datetime
     updated_at: datetime
     # when the model or its newest version was deprecated; null if neither was
-    deprecated_at: datetime | None
+    deprecated_at: datetime | None = None
     url: str
     latest: Latest | None
     speed: Speed | None = None
@@ -147,13 +158,13 @@ class Model:
     created_at: datetime
     updated_at: datetime
     # when the model or its newest version was deprecated; null if neither was
-    deprecated_at: datetime | None
+    deprecated_at: datetime | None = None
     url: str
     latest: Latest | None
     refs: tuple[Ref, ...]
     role: str | None
     # of the model itself; its versions have their own
-    deprecation: Deprecation | None
+    deprecation: Deprecation | None = None
 
 
 class ModelsGroup(Group):
@@ -224,6 +235,13 @@ class ModelsGroup(Group):
             f"models/{model_path(model)}/deprecate",
             content=json_of({"message": message, "successor": successor}),
         )
+
+    def downloads(self, model: str) -> tuple[DownloadWeek, ...]:
+        """List downloads of ONNX files by week and version, newest first.
+
+        The last 53 weeks are kept; the hub stores counts alone, no address and no account.
+        """
+        return self._items(DownloadWeek, "GET", f"models/{model_path(model)}/downloads")
 
     def edit(
         self,

@@ -27,7 +27,7 @@ class NamespaceDetail(Namespace):
     # bytes used by open uploads and by uploaded files that are not in a version
     reserved_bytes: int
     most_bytes: int
-    allows_token_deletion: bool
+    allows_token_deletion: bool | None = None
 
 
 class NamespacesGroup(Group):

@@ -19,7 +19,7 @@ class AccessRequest:
     asked_at: datetime
     decided_at: datetime | None
     decided_by: str | None = None
-    covers_private: bool
+    covers_private: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +66,32 @@ class File:
     sha256: str
     derived: bool
     url: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Token:
+    """A token, without its secret."""
+
+    id: int
+    name: str
+    prefix: str
+    scopes: tuple[str, ...]
+    namespace: str | None = None
+    # names that the token is limited to, as far as you may know of them
+    namespaces: tuple[str, ...] = ()
+    # names that the token is limited to, as far as you may know of them
+    models: tuple[str, ...] = ()
+    is_limited: bool | None = None
+    created_at: datetime
+    expires_at: datetime
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class IssuedToken(Token):
+    """A new token; only this response contains its secret."""
+
+    token: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,7 +230,7 @@ class Variant:
     ir_version: int | None
     # whether ONNX Runtime on CPU, on GPU and in browsers, in the versions that this hub offers, all
     # load this opset and IR version
-    portable: bool
+    portable: bool | None = None
     precision: str
     # number of stored values (elements) that outputs are computed with, those in attributes
     # included, and no settings such as scales or shapes; null if they were not counted
@@ -230,11 +256,11 @@ class VersionSummary:
     message: str
     branch: str
     # aliases of this version
-    aliases: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
     # tags of this version
-    tags: tuple[str, ...]
+    tags: tuple[str, ...] = ()
     # branches of which it is the newest version
-    branches: tuple[str, ...]
+    branches: tuple[str, ...] = ()
     commit_id: str | None
     parent: str | None = None
     # null while it is a draft
@@ -248,7 +274,7 @@ class VersionSummary:
     published_at: datetime | None
     ended_at: datetime | None
     # of the version itself; null if it has none
-    deprecation: Deprecation | None
+    deprecation: Deprecation | None = None
     url: str
 
 
@@ -263,7 +289,7 @@ class Version(VersionSummary):
     # what files in .eval_results claim: entries in the format of Hugging Face, each with file and
     # status (declared; unreadable with error). This hub verified none of them; what it measured is
     # under evaluations
-    eval_results: tuple[dict[str, Any], ...]
+    eval_results: tuple[dict[str, Any], ...] = ()
     checks: tuple[Check, ...]
     jobs: tuple[JobSummary, ...]
     # where the version was mirrored from; null if it was made here

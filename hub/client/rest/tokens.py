@@ -4,32 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated
 
 from hub.client.rest.calls import Group, json_of, part
-
-
-@dataclass(frozen=True, kw_only=True)
-class Token:
-    """A token, without its secret."""
-
-    id: int
-    name: str
-    prefix: str
-    scopes: tuple[str, ...]
-    namespace: str | None = None
-    created_at: datetime
-    expires_at: datetime
-    last_used_at: datetime | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class IssuedToken(Token):
-    """A new token; only this response contains its secret."""
-
-    token: str
+from hub.client.rest.shared import IssuedToken, Token
 
 
 class TokensGroup(Group):
@@ -41,6 +19,12 @@ class TokensGroup(Group):
         name: str,
         scopes: Sequence[str],
         namespace: str | None = None,
+        namespaces: Annotated[
+            Sequence[str] | None, "namespace that the token is limited to; repeatable"
+        ] = None,
+        models: Annotated[
+            Sequence[str] | None, "model that the token is limited to; repeatable"
+        ] = None,
         expires_days: int | None = None,
     ) -> IssuedToken:
         """Create a token; only this response contains its secret."""
@@ -53,6 +37,8 @@ class TokensGroup(Group):
                     "name": name,
                     "scopes": scopes,
                     "namespace": namespace,
+                    "namespaces": namespaces,
+                    "models": models,
                     "expires_days": expires_days,
                 }
             ),

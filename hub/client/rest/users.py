@@ -87,6 +87,17 @@ class UsersGroup(Group):
             ),
         )
 
+    def end_sessions(self, username: str) -> None:
+        """End all sessions of an account; for administrators. Tokens stay."""
+        self._do("DELETE", f"users/{part(username)}/sessions")
+
+    def erase(self, username: str) -> None:
+        """Replace name and address by a pseudonym and close the account; for administrators.
+
+        Published versions, comments and events stay under the pseudonym. This cannot be undone.
+        """
+        self._do("POST", f"users/{part(username)}/erase")
+
     def list(
         self, *, limit: Annotated[int | None, "maximum number of results (default: all)"] = None
     ) -> Iterator[User]:

@@ -26,7 +26,7 @@ class NodeCost:
     parameters: int
     # how macs were counted: `exact`; `at-most`, since data select a branch or end a loop; `per-
     # iteration`, since data tell how often it runs
-    exactness: str
+    exactness: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +56,9 @@ class Costs:
     # nodes that macs lacks, by operator
     unknown: dict[str, int]
     # nodes whose part of macs is a bound, by operator
-    at_most: dict[str, int]
+    at_most: dict[str, int] | None = None
     # loops that macs has once, since data tell how often they run, by operator
-    per_iteration: dict[str, int]
+    per_iteration: dict[str, int] | None = None
     nodes: tuple[NodeCost, ...]
 
 

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hub.client import config
 from hub.protocol import federated, problems
-
-if TYPE_CHECKING:
-    import os
 
 
 @dataclass(frozen=True, slots=True)

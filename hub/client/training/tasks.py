@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hub.client import download
 from hub.client.cache import Cache, RemoteFile, mismatch
+from hub.client.transport import Transport
 from hub.protocol import digests, federated, problems
+from hub.protocol.federated import Part
 
 if TYPE_CHECKING:
-    import os
-
     from hub.client.training.tensors import Tensors
-    from hub.client.transport import Transport
-    from hub.protocol.federated import Part
 
 
 @dataclass(frozen=True, slots=True)

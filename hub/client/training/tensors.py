@@ -9,7 +9,7 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 try:
     import numpy as np
@@ -20,21 +20,29 @@ except ImportError:
         "Federated training needs numpy: pip install 'onnx-hub[federated]'."
     ) from None
 
+from pathlib import Path
+
 from hub.protocol import federated, problems, safetensors
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hub.protocol.federated import Part
+from hub.protocol.federated import Part
 
 Array = np.ndarray[Any, Any]
 Tensors = dict[str, Array]
 
 _TYPES = {
-    "F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2",
-    "U64": "<u8", "I64": "<i8", "U32": "<u4", "I32": "<i4", "U16": "<u2", "I16": "<i2",
-    "I8": "i1", "U8": "u1", "BOOL": "?",
-}  # fmt: skip
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "BF16": "<u2",
+    "U64": "<u8",
+    "I64": "<i8",
+    "U32": "<u4",
+    "I32": "<i4",
+    "U16": "<u2",
+    "I16": "<i2",
+    "I8": "i1",
+    "U8": "u1",
+    "BOOL": "?",
+}
 _MOST_F16 = 65_504.0
 _MOST_INT8 = 127
 

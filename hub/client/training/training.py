@@ -9,6 +9,7 @@ for task in t.tasks():
 from __future__ import annotations
 
 import base64
+import os
 import re
 import tempfile
 import time
@@ -19,22 +20,20 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hub.client.cache import Cache
 from hub.client.config import Config, expanded
 from hub.client.local_files import LocalFile
 from hub.client.training import identity
 from hub.client.training import tasks as training_tasks
 from hub.client.training.identity import Identity
+from hub.client.training.tasks import Task
 from hub.client.transport import Answer, Transport
 from hub.client.upload import Upload
 from hub.protocol import digests, federated, problems, refs, safetensors
+from hub.protocol.federated import Manifest, Part
 
 if TYPE_CHECKING:
-    import os
-
-    from hub.client.cache import Cache
-    from hub.client.training.tasks import Task
     from hub.client.training.tensors import Encoder, Tensors
-    from hub.protocol.federated import Manifest, Part
 
 _T = TypeVar("_T")
 

@@ -32,10 +32,38 @@ from hub.protocol.inputs.declarations import (
 from hub.protocol.inputs.fields import Notes
 from hub.protocol.inputs.images import MOST_EDGE
 from hub.protocol.inputs.parsing import ARRAYS, PICTURES, image_of, parse
+from hub.protocol.inputs.signals import Audio, FileBytes, axis_of
 
 __all__ = [
-    "ARRAYS", "CHANNELS", "INTERPOLATIONS", "KINDS", "LAYOUTS", "MODES", "MOST_EDGE", "PICTURES",
-    "POLARITIES", "SCALES", "Channels", "DeclaredInput", "Distribution", "Image", "Interpolation",
-    "Layout", "Mode", "Notes", "Picture", "Polarity", "Resize", "Scale", "UnknownStepError",
-    "compare", "image_of", "layout_of", "parse", "resolve",
-]  # fmt: skip
+    "ARRAYS",
+    "CHANNELS",
+    "INTERPOLATIONS",
+    "KINDS",
+    "LAYOUTS",
+    "MODES",
+    "MOST_EDGE",
+    "PICTURES",
+    "POLARITIES",
+    "SCALES",
+    "Audio",
+    "Channels",
+    "DeclaredInput",
+    "Distribution",
+    "FileBytes",
+    "Image",
+    "Interpolation",
+    "Layout",
+    "Mode",
+    "Notes",
+    "Picture",
+    "Polarity",
+    "Resize",
+    "Scale",
+    "UnknownStepError",
+    "axis_of",
+    "compare",
+    "image_of",
+    "layout_of",
+    "parse",
+    "resolve",
+]

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from hub.protocol.facts import Port
 from hub.protocol.inputs.declarations import DeclaredInput, Image, layout_of
 from hub.protocol.inputs.fields import Notes, escaped
-
-if TYPE_CHECKING:
-    from hub.protocol.facts import Port
+from hub.protocol.inputs.signals import axis_of
 
 # Type of integers -> its lowest and highest value.
 _INTEGERS = {
@@ -51,6 +49,7 @@ def compare(
         _check_shape(declaration, port, notes, place)
         if declaration.image is not None:
             _check_sizes(declaration.image, port, notes, f"{place}/image")
+        _check_signals(declaration, port, notes, place)
 
 
 def _report_unknown(name: str, ports: Mapping[str, Port], notes: Notes, place: str) -> None:
@@ -102,6 +101,20 @@ def _check_shape(declaration: DeclaredInput, port: Port, notes: Notes, place: st
         message = f"{declaration.name} has the shape {_bracketed(own)}, not {_bracketed(declared)}."
         cure = "Write a size for each axis, the model's own where it is fixed."
         notes.error(f"{place}/shape", message, cure)
+
+
+def _check_signals(declaration: DeclaredInput, port: Port, notes: Notes, place: str) -> None:
+    """Report a window of sound, or bytes of a file, that the model's input has no room for."""
+    audio, file, sizes = declaration.audio, declaration.file, port.type.sizes
+    if audio is not None and not port.type.tensor_dtype.startswith("float"):
+        message = f"{declaration.name} is {port.type.tensor_dtype} and takes no sound."
+        notes.error(f"{place}/audio", message, "Remove audio.")
+    axis = axis_of(sizes)
+    most = sizes[axis] if sizes and axis is not None else None
+    for name, size in (("audio", audio and audio.window), ("file", file and file.size)):
+        if size and most is not None and size != most:
+            message = f"{declaration.name} takes {most:,} values, not {size:,}."
+            notes.error(f"{place}/{name}", message, "Correct the numbers.")
 
 
 def _bracketed(sizes: Sequence[int | None]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
+from hub.protocol.inputs.signals import Audio, FileBytes
+
 Channels = Literal["RGB", "BGR", "grey"]
 Layout = Literal["NCHW", "NHWC", "CHW", "HWC"]
 Polarity = Literal["light-on-dark", "dark-on-light"]
@@ -41,7 +43,8 @@ class Resize:
 
     `stretch` ignores the ratio of its edges; `letterbox` keeps it and fills the rest with the
     grey level ``pad`` (0 to 255); `crop` scales the shorter edge to ``shortest_edge`` (None: as
-    little as covers the size) and takes the middle. A width or height of None is the model's own.
+    little as covers the size) and takes the middle. A width or height of None is the model's own;
+    where it has none, the ratio decides, but with `stretch` the picture's own size.
     """
 
     width: int | None = None
@@ -132,7 +135,14 @@ class Picture:
     std: tuple[float, ...] = ()
 
     def size(self, width: int, height: int) -> tuple[int, int]:
-        """Width and height of the tensor for a picture of these."""
+        """Width and height of the tensor for a picture of these.
+
+        Where the ratio is kept and one edge is given, the other follows from it.
+        """
+        if self.mode != "stretch" and self.width is None and self.height is not None:
+            width = max(1, (2 * width * self.height + height) // (2 * height))
+        elif self.mode != "stretch" and self.height is None and self.width is not None:
+            height = max(1, (2 * height * self.width + width) // (2 * width))
         return self.width or width, self.height or height
 
     def scaled(self, width: int, height: int) -> tuple[int, int]:
@@ -179,7 +189,8 @@ class DeclaredInput:
     ``vocabulary`` is a number of ids: 0 to ``vocabulary - 1``. ``example`` is the path of a file
     of the version: .npy, .npz (the array of the input's name, or the only one), .pb (TensorProto),
     or a picture that ``image`` makes a tensor of. ``shape`` has a size for each axis, None where
-    any will do.
+    any will do. ``audio`` and ``file`` make tensors of sound and of a file's bytes. ``carry`` names
+    the output of one call that is this input of the next; the first call has zeros.
     """
 
     name: str
@@ -189,6 +200,15 @@ class DeclaredInput:
     vocabulary: int | None = None
     example: str | None = None
     image: Image | None = None
+    audio: Audio | None = None
+    file: FileBytes | None = None
+    carry: str = ""
+
+    @property
+    def constant(self) -> float | str | None:
+        """The value of an input that has a single one; None for any other."""
+        values = self.distribution.values if self.distribution else ()
+        return values[0] if len(values) == 1 else None
 
     def bounds(self) -> tuple[tuple[float, float], ...]:
         """Lowest and highest value: one pair for all, or one for each channel of a picture.
@@ -215,6 +235,9 @@ class DeclaredInput:
             vocabulary=self.vocabulary,
             example=self.example,
             image=self.image.document() if self.image else None,
+            audio=self.audio.document() if self.audio else None,
+            file=self.file.document() if self.file else None,
+            carry=self.carry or None,
         )
 
 

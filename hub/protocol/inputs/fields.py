@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from hub.protocol.stored import is_number
 
+MOST_DECLARATIONS, MOST_NAME = 1_000, 500
 _Word = TypeVar("_Word", bound=str)
 
 
@@ -114,6 +115,25 @@ class Field:
             self.error("An entry is empty.", "Fill or remove it.")
         return tuple(numbers) if len(numbers) == len(rows) else ()
 
+    def text(self, most: int) -> str:
+        """A text of at most this many characters; empty where there is none."""
+        if not self:
+            return ""
+        if isinstance(self.value, str) and len(self.value) <= most:
+            return self.value
+        self.error(f"This must be text of at most {most} characters.", "Correct the text.")
+        return ""
+
+    def texts(self, most: int) -> tuple[str, ...]:
+        """A list of at most this many texts; empty where there is none."""
+        rows = self.value
+        if not self:
+            return ()
+        if isinstance(rows, list) and len(rows) <= most and all(isinstance(r, str) for r in rows):
+            return tuple(rows)
+        self.error(f"This must be a list of at most {most:,} texts.", "Write them in brackets.")
+        return ()
+
     def whole(self, least: int, most: int) -> int | None:
         if not self:
             return None
@@ -121,6 +141,28 @@ class Field:
             return int(self.value)
         self.error(f"This must be a whole number from {least} to {most:,}.", "Correct the number.")
         return None
+
+
+def named(field: Field, noun: str) -> Iterator[tuple[str, Field]]:
+    """The declarations of a key that maps the names of the model's inputs or outputs to them."""
+    declared = field.value
+    if not field:
+        return
+    if not isinstance(declared, dict):
+        field.error(
+            f"{noun}s must map the names of the model's {noun}s to descriptions.",
+            f"Write `{noun}s:`, then one indented `name:` for each {noun}; see docs/cards.md.",
+        )
+        return
+    if len(declared) > MOST_DECLARATIONS:
+        field.error(f"At most {MOST_DECLARATIONS:,} {noun}s are declared.", "Declare fewer.")
+        return
+    for key, value in declared.items():
+        name = str(key)
+        entry = Field(value, f"{field.pointer}/{escaped(name)}", field.errors)
+        if len(name) > MOST_NAME:
+            entry.error(f"A name has at most {MOST_NAME} characters.", "Correct the name.")
+        yield name, entry
 
 
 def escaped(name: object) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from hub.protocol.inputs.declarations import (
     CHANNELS,
@@ -20,10 +19,8 @@ from hub.protocol.inputs.declarations import (
     Scale,
     depth,
 )
+from hub.protocol.inputs.fields import Field
 from hub.protocol.stored import is_number
-
-if TYPE_CHECKING:
-    from hub.protocol.inputs.fields import Field
 
 MOST_EDGE = 1 << 14
 _FRACTION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*/\s*([0-9]+(?:\.[0-9]+)?)")

@@ -10,12 +10,13 @@ from dataclasses import replace
 from typing import Any
 
 from hub.protocol.inputs.declarations import KINDS, DeclaredInput, Distribution, Image
-from hub.protocol.inputs.fields import Errors, Field, Notes, escaped, is_whole
+from hub.protocol.inputs.fields import MOST_NAME, Errors, Field, Notes, is_whole, named
 from hub.protocol.inputs.images import read_image
+from hub.protocol.inputs.signals import read_audio, read_file_bytes
 
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".gif")
 ARRAYS = (".npy", ".npz", ".pb")
-MOST_INPUTS, MOST_VALUES, MOST_NAME = 1_000, 1_000, 500
+MOST_VALUES = 1_000
 MOST_VOCABULARY = 1 << 31
 MOST_AXES, MOST_SIZE = 16, 1 << 24
 
@@ -28,22 +29,10 @@ def parse(
     What is wrong goes to ``notes``; a declaration with an error is left out.
     """
     errors = Errors(notes)
-    field = Field(declared, pointer, errors)
-    if not field:
-        return ()
-    if not isinstance(declared, dict):
-        field.error(
-            "inputs must map the names of the model's inputs to descriptions.",
-            "Write `inputs:`, then one indented `name:` for each input; see docs/cards.md.",
-        )
-        return ()
-    if len(declared) > MOST_INPUTS:
-        field.error(f"At most {MOST_INPUTS:,} inputs are declared.", "Declare fewer.")
-        return ()
     inputs = []
-    for name, value in declared.items():
+    for name, field in named(Field(declared, pointer, errors), "input"):
         before = errors.count
-        declaration = _input(str(name), Field(value, f"{pointer}/{escaped(name)}", errors))
+        declaration = _input(name, field)
         if errors.count == before:
             inputs.append(declaration)
     return tuple(inputs)
@@ -55,9 +44,17 @@ def image_of(document: Any, notes: Notes | None = None, pointer: str = "") -> Im
 
 
 def _input(name: str, field: Field) -> DeclaredInput:
-    if len(name) > MOST_NAME:
-        field.error(f"A name has at most {MOST_NAME} characters.", "Correct the name.")
-    keys = ("shape", "range", "distribution", "vocabulary", "example", "image")
+    keys = (
+        "shape",
+        "range",
+        "distribution",
+        "vocabulary",
+        "example",
+        "image",
+        "audio",
+        "file",
+        "carry",
+    )
     if not field.is_mapping("a declaration such as {range: [0, 1]}", *keys):
         return DeclaredInput(name)
     before = field.errors.count
@@ -69,6 +66,9 @@ def _input(name: str, field: Field) -> DeclaredInput:
         vocabulary=_vocabulary(field["vocabulary"]),
         example=_example(field["example"]),
         image=read_image(field["image"]),
+        audio=read_audio(field["audio"]),
+        file=read_file_bytes(field["file"]),
+        carry=field["carry"].text(MOST_NAME),
     )
     if field.errors.count == before:
         _check_together(declaration, field)
@@ -90,6 +90,10 @@ def _check_together(declaration: DeclaredInput, field: Field) -> None:
     if declaration.image is not None and declaration.vocabulary is not None:
         either = "An input is either an image or token ids."
         field["vocabulary"].error(either, "Remove vocabulary or image.")
+    sources = [name for name in ("image", "audio", "file", "carry") if field[name]]
+    if len(sources) > 1:
+        either = f"An input is given by one of {' and '.join(sources)}."
+        field[sources[-1]].error(either, "Remove the others.")
     if declaration.range is not None:
         _check_range(declaration, declaration.range, field["range"])
     if (

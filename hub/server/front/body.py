@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 import select
+import socket
 import tempfile
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from gunicorn.http.unreader import Unreader
-
-if TYPE_CHECKING:
-    import socket
 
 MEMORY_BYTES = 2**18
 READ_BYTES = 2**20

@@ -16,13 +16,12 @@ from gunicorn.http.body import LengthReader
 from gunicorn.http.errors import InvalidRequestLine, LimitRequestHeaders
 
 from hub.server.front.body import READ_BYTES, BodyStream, RequestBody, RequestBytes
-from hub.server.front.direct import read_head
+from hub.server.front.direct import Application, read_head
 from hub.server.front.response import ResponseWriter
 
 if TYPE_CHECKING:
     from gunicorn.config import Config
 
-    from hub.server.front.direct import Application
 
 # Longest head of a request.
 HEAD_BYTES = 2**16

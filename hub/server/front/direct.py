@@ -13,14 +13,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import formatdate
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from http import HTTPStatus
+from io import RawIOBase
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from http import HTTPStatus
-    from io import RawIOBase
-
-    Environment = dict[str, Any]
-    Application = Callable[[Environment], "DirectAnswer | None"]
+Environment = dict[str, Any]
+Application = Callable[[Environment], "DirectAnswer | None"]
 
 _HEAD = re.compile(
     rb"(GET|HEAD) (/(?!/)[A-Za-z0-9._~/@+=:,-]*)(?:\?([A-Za-z0-9._~=&-]*))? HTTP/1\.1\r\n"

@@ -13,10 +13,8 @@ import termios
 import time
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO
-
-if TYPE_CHECKING:
-    from io import RawIOBase
+from io import RawIOBase
+from typing import BinaryIO
 
 # What a client has not taken yet is held in memory up to here, then in an unnamed file.
 MEMORY_BYTES = 2**18

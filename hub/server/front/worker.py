@@ -17,12 +17,13 @@ import os
 import resource
 import select
 import selectors
+import socket
 import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from gunicorn.http.errors import NoMoreData
@@ -30,11 +31,8 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from hub.server.front import draining
 from hub.server.front.connection import AHEAD_BYTES, Connection, Phase
-
-if TYPE_CHECKING:
-    import socket
-
-    from hub.server.front.direct import Application
+from hub.server.front.direct import Application
+from registry.core import waiting
 
 HEAD_SECONDS = 20.0
 CLOSING_SECONDS = 2.0
@@ -208,7 +206,7 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         connection.phase = Phase.RUNNING
         connection.is_probe = connection.asks(PROBES)
         threads = self.probes if connection.is_probe else self.tpool
-        work = threads.submit(self.handle, connection)
+        work = threads.submit(self.handle, connection, time.monotonic())
         go_on = partial(self._guard, connection, self._after_running)
         work.add_done_callback(partial(self.method_queue.defer, go_on))
 
@@ -284,12 +282,14 @@ class FrontWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
 
     # --- in a thread ---
 
-    def handle(self, connection: Connection) -> bool | None:
+    def handle(self, connection: Connection, queued_at: float) -> bool | None:
         """Serve a request, and those that follow at once; None where more of a body must come.
 
         Otherwise whether the client has taken all of the last response.
         """
+        waiting.begin_request(time.monotonic() - queued_at)
         is_sent = self._serve(connection)
+        waiting.begin_request(0.0)
         while is_sent and connection.keep_alive and self._awaits_next(connection):
             is_sent = self._serve(connection)
         return is_sent

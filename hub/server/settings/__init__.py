@@ -21,13 +21,19 @@ from hub.server.settings.celery import *  # noqa: F403
 from hub.server.settings.environment import *  # noqa: F403
 from hub.server.settings.environment import (
     CAPABILITY_APPS,
+    HUB_FORMER_URLS,
     HUB_HOME,
     HUB_PUBLIC_URL,
+    MIDDLEWARE_OF_CAPABILITIES,
     TABLE_APPS,
 )
+from hub.server.settings.identity import *  # noqa: F403
+from hub.server.settings.identity import FORM_TARGETS
 from hub.server.settings.limits import *  # noqa: F403
 from hub.server.settings.limits import HUB_LIMITS_ANON_RATE, HUB_LIMITS_USER_RATE
 from hub.server.settings.logging import *  # noqa: F403
+from hub.server.settings.publishers import *  # noqa: F403
+from hub.server.settings.security_log import *  # noqa: F403
 from hub.server.settings.sparql import *  # noqa: F403
 from hub.server.settings.storage import *  # noqa: F403
 
@@ -62,12 +68,19 @@ HUB_PROOF_STRENGTH = env.choice(
     "HUB_PROOF_STRENGTH", default="certified", choices=tuple(SUFFICIENT)
 )
 
+# Who may read without signing in: all, or none; with none, health, sign-in and styles alone are
+# open, and clients need a token.
+HUB_GUESTS = env.choice("HUB_GUESTS", default="all", choices=("all", "none"))
+
 # Origins that owners of namespaces may mirror, such as https://hub.example.org; administrators of
 # the hub may mirror any.
 HUB_MIRROR_SOURCES = env.texts("HUB_MIRROR_SOURCES", default=[])
 # How long a request for the description of a model waits while a pull-through namespace fetches and
 # checks it, in seconds; then it is answered with 503. Requests for files wait 8 s.
 HUB_MIRROR_WAIT_SECONDS = env.number("HUB_MIRROR_WAIT_SECONDS", default=60.0)
+# Internal networks whose addresses may receive webhooks, such as 10.1.0.0/16; there without TLS,
+# too. All others must be public.
+HUB_WEBHOOK_NETWORKS = env.networks("HUB_WEBHOOK_NETWORKS")
 
 
 def _secret_key(home: Path) -> str:
@@ -94,8 +107,15 @@ SECRET_KEY = env.text("HUB_SECRET_KEY", default="") or _secret_key(HUB_HOME)
 # Former values of HUB_SECRET_KEY, which still open sessions, signed addresses and stored tokens.
 SECRET_KEY_FALLBACKS = env.texts("HUB_SECRET_KEY_FALLBACKS", default=[])
 
+# The file with the key that signs the transparency log, made when the log begins. Every machine of
+# a hub needs the same file; backups keep it.
+HUB_SIGNING_KEY_FILE = Path(
+    env.text("HUB_SIGNING_KEY_FILE", default="") or HUB_HOME / "signing-key"
+)
+
 _public = urlsplit(HUB_PUBLIC_URL)
 ALLOWED_HOSTS = [_public.hostname or "127.0.0.1", "127.0.0.1", "localhost", "[::1]", *_more_hosts]
+ALLOWED_HOSTS += [urlsplit(url).hostname or "" for url in HUB_FORMER_URLS]
 CSRF_TRUSTED_ORIGINS = [HUB_PUBLIC_URL]
 # The path before all addresses is the process's, as gunicorn reads it, and never a request's: pages
 # and counts that are kept for everybody hold addresses.
@@ -110,6 +130,9 @@ SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _https else None
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
+# A check of the hub's own names HUB_PUBLIC_URL (4_0.E001). The proxy redirects HTTP (W008), and
+# what a domain promises for its other hosts is not the hub's to say (W005, W021).
+SILENCED_SYSTEM_CHECKS = ["4_0.E001", "security.W005", "security.W008", "security.W021"]
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"
@@ -138,6 +161,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "hub.server.middleware.RequestIdMiddleware",
+    "hub.server.middleware.FormerAddressMiddleware",
     "hub.server.reads.ReadOnlyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -150,6 +174,9 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "hub.server.middleware.ProblemMiddleware",
+    "hub.server.guests.GuestMiddleware",
+    "hub.server.middleware.RequiredActionMiddleware",
+    *MIDDLEWARE_OF_CAPABILITIES,
 ]
 ROOT_URLCONF = "hub.server.urls"
 WSGI_APPLICATION = "hub.server.wsgi.application"
@@ -163,12 +190,12 @@ LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    {"NAME": name}
     for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
+        "registry.people.passwords.LengthValidator",
+        "registry.people.passwords.CommonPasswordValidator",
+        "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
+        "django.contrib.auth.password_validation.NumericPasswordValidator",
     )
 ]
 TEMPLATES = [
@@ -220,7 +247,7 @@ CONTENT_SECURITY_POLICY = {
         "connect-src": [SELF],
         "frame-src": [SELF],
         "manifest-src": [SELF],
-        "form-action": [SELF],
+        "form-action": [SELF, *FORM_TARGETS],
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
     }
@@ -231,7 +258,7 @@ REST_FRAMEWORK = {
         "registry.api.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": ["registry.api.guests.SignedIn"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["registry.api.inputs.JSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
@@ -253,6 +280,7 @@ SPECTACULAR_SETTINGS = {
     "VERSION": __version__,
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["registry.api.guests.SignedIn"],
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "PATH_CONVERTER_OVERRIDES": {
         "number": {"type": "integer", "minimum": 0, "maximum": 999_999_999},
@@ -272,6 +300,8 @@ SPECTACULAR_SETTINGS = {
         "DiscussionStatus": "registry.models.discussions.DiscussionStatus",
         "EvidenceKind": "registry.models.discussions.EvidenceKind",
         "VersionState": "registry.models.versions.VersionState",
+        "WebhookState": "registry.webhooks.models.WebhookState",
+        "WebhookDeliveryState": "registry.webhooks.models.DeliveryState",
         "JobState": "runners.models.JobState",
         "CheckOutcome": "registry.models.versions.CheckOutcome",
         "ConformanceOutcome": "runners.models.results.Outcome",

@@ -46,6 +46,9 @@ HUB_LIMITS_SIGN_IN_ACCOUNT_RATE = env.rate("HUB_LIMITS_SIGN_IN_ACCOUNT_RATE", de
 HUB_LIMITS_HASHES = env.integer("HUB_LIMITS_HASHES", default=0)
 # Requests from one address without an account.
 HUB_LIMITS_ANON_RATE = env.rate("HUB_LIMITS_ANON_RATE", default="1200/min")
+# Runs of models on the server from one address without an account, such as 5/hour; each has 2 s of
+# processor time and 8 MB of input. 0 events switch them off.
+HUB_LIMITS_GUEST_RUNS_RATE = env.rate("HUB_LIMITS_GUEST_RUNS_RATE", default="0/hour")
 # Models that the tokens of one user without the scope admin may delete or move in an hour.
 HUB_LIMITS_TOKEN_DELETIONS = env.integer("HUB_LIMITS_TOKEN_DELETIONS", default=20)
 # How long an owner can restore a model that such a token deleted, in days; its files stay so long.

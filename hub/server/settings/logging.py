@@ -24,6 +24,16 @@ _processors: list[Any] = [
     structlog.processors.TimeStamper(fmt="iso", utc=True),
     structlog.processors.format_exc_info,
 ]
+_as_json = structlog.processors.JSONRenderer()
+_as_set = _as_json if HUB_LOG_FORMAT == "json" else structlog.dev.ConsoleRenderer(colors=False)
+
+
+def _render(logger: Any, name: str, line: Any) -> Any:
+    """Entries of the security log are JSON in either format: programs read them."""
+    is_entry = line.get("logger") == "registry.core.security_log"
+    return (_as_json if is_entry else _as_set)(logger, name, line)
+
+
 structlog.configure(
     processors=[
         *_processors,
@@ -38,9 +48,7 @@ LOGGING = {
     "formatters": {
         "structured": {
             "()": structlog.stdlib.ProcessorFormatter,
-            "processor": structlog.processors.JSONRenderer()
-            if HUB_LOG_FORMAT == "json"
-            else structlog.dev.ConsoleRenderer(colors=False),
+            "processor": _render,
             "foreign_pre_chain": _processors,
         }
     },

@@ -75,6 +75,9 @@ HUB_STORAGE_CACHE = Path(env.text("HUB_STORAGE_CACHE", default=str(HUB_HOME / "s
 HUB_STORAGE_CACHE_BYTES = env.integer("HUB_STORAGE_CACHE_BYTES", default=2**35)
 # With S3: redirect downloads to signed addresses of the bucket, valid for five minutes.
 HUB_STORAGE_REDIRECT = env.flag("HUB_STORAGE_REDIRECT", default=False)
+# With S3: clients that can send files from 8 MiB to 5 GiB to signed addresses of the bucket, where
+# its gateway refuses content of another SHA-256. The hub tries that first.
+HUB_STORAGE_DIRECT_UPLOADS = env.flag("HUB_STORAGE_DIRECT_UPLOADS", default=False)
 # Bodies that Django itself may hold in memory; model bytes go through resumable uploads instead.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2**20 * 5
 # Folder for buffered request and response bodies of slow clients.

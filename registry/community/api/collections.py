@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
+from django.db.models import QuerySet
 from rest_framework import serializers
 
 from hub.protocol import problems, refs
@@ -13,6 +14,7 @@ from registry.api.inputs import Input, Items
 from registry.api.operations import View, command, detail, listing, operation, resource
 from registry.api.outputs import Column, Columns, Output, Shape
 from registry.community.collections import selectors, services
+from registry.core.permissions import Actor
 from registry.models import Collection, CollectionEntry, RegisteredModel
 from registry.models.collections import (
     LONGEST_DESCRIPTION,
@@ -21,11 +23,6 @@ from registry.models.collections import (
 from registry.people import selectors as people_selectors
 from registry.versions import moves
 from registry.versions import selectors as model_selectors
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from registry.core.permissions import Actor
 
 _MODEL = "namespace/name of a model"
 

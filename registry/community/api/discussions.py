@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -30,9 +31,6 @@ from registry.models.discussions import (
     LONGEST_COMMENT,
 )
 from registry.versions import selectors as version_selectors
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
 
 # How many comments the answer about one discussion has; the others come in pages.
 FIRST_COMMENTS = 50
@@ -209,11 +207,10 @@ class DiscussionsQuery(Shape[Any]):
 
 def parse_evidence(text: str) -> tuple[str, int]:
     """The kind and the id of `kind/id`; raises InvalidRequest."""
-    match = _EVIDENCE.fullmatch(text)
-    if match is None:
-        raise problems.InvalidRequest.at(
-            "/evidence", "Name a result as kind/id, such as conformance/7."
-        )
+    match = problems.expect(
+        _EVIDENCE.fullmatch(text),
+        problems.InvalidRequest.at("/evidence", "Name a result as kind/id, such as conformance/7."),
+    )
     return match[1], int(match[2])
 
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from registry.api.operations import ModelView, command, detail, operation, resource, rows
+from registry.api.inputs import Input
+from registry.api.operations import ModelView, View, command, detail, operation, resource, rows
 from registry.api.outputs import Column, Columns, Output
+from registry.community import digests
 from registry.community import interest as services
 from registry.models import Watch
+
+_INTERVAL = Column(
+    "interval",
+    choices=[*digests.Interval.choices, (digests.NEVER, "Never")],
+    help_text="never, or news of watched models each day or week",
+)
 
 
 class LikesOutput(Output[services.Interest]):
@@ -21,6 +29,38 @@ class WatchOutput(Output[Watch]):
     """A model that you watch."""
 
     columns = Columns(Column("model", "model.ref"), "created_at")
+
+
+class DigestInput(Input):
+    """How often a digest comes."""
+
+    columns = Columns(_INTERVAL)
+
+
+class DigestOutput(Output[str]):
+    """How often a digest of watched models comes by mail."""
+
+    columns = Columns(_INTERVAL)
+
+    def to_representation(self, instance: str) -> dict[str, str]:
+        return {"interval": instance}
+
+
+class Digest(View):
+    """The digest of the models that you watch."""
+
+    @operation("watches_digest", DigestOutput)
+    def read(self) -> str:
+        """Read how often a digest of the models that you watch comes by mail."""
+        return digests.interval(self.request.user)
+
+    choose = command(
+        "watches_set_digest",
+        digests.set_interval,
+        "Choose how often a digest of the models that you watch comes by mail.",
+        DigestOutput,
+        reads=DigestInput,
+    )
 
 
 class Interest(ModelView):

@@ -1,11 +1,11 @@
-"""Addresses of discussions, collections, likes and watches below /api/v1."""
+"""Addresses of discussions, collections, saved comparisons, likes and watches below /api/v1."""
 
 from __future__ import annotations
 
 from django.urls import path
 
 from registry.api import converters  # noqa: F401 - registers `number`
-from registry.community.api import collections, discussions, interest
+from registry.community.api import collections, comparisons, discussions, interest
 
 MODEL = "models/<str:namespace>/<str:name>"
 DISCUSSION = f"{MODEL}/discussions/<number:discussion>"
@@ -18,6 +18,7 @@ urlpatterns = [
         interest.Interest.as_view({"get": "likes", "put": "like", "delete": "unlike"}),
     ),
     path(f"{MODEL}/watch", interest.Interest.as_view({"put": "watch", "delete": "unwatch"})),
+    path("watching/digest", interest.Digest.as_view({"get": "read", "put": "choose"})),
     path("watching", interest.Interest.as_view({"get": "watches"})),
     path(
         f"{MODEL}/discussions",
@@ -45,5 +46,13 @@ urlpatterns = [
     path(
         f"{COLLECTION}/unavailable",
         collections.Collections.as_view({"delete": "remove_unavailable"}),
+    ),
+    path(
+        "saved-comparisons",
+        comparisons.SavedComparisons.as_view({"get": "index", "post": "create"}),
+    ),
+    path(
+        "saved-comparisons/<uuid:uuid>",
+        comparisons.SavedComparisons.as_view({"get": "read", "patch": "edit", "delete": "destroy"}),
     ),
 ]

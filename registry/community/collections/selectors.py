@@ -6,17 +6,16 @@ of its entries they do not see, since those count towards its size, and nothing 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Count, Q, QuerySet, Value
 
 from hub.protocol import problems
-from registry.core.permissions import ROLES, can, has_scope
+from registry.core.permissions import ROLES, Actor, can, has_scope
+from registry.core.prepared_queries import Prepared
 from registry.models import Collection, CollectionEntry, Membership, RegisteredModel
 from registry.people import selectors as people
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 # How many of an actor's collections a page offers.
 OFFERED = 20
@@ -40,6 +39,22 @@ def collections(
     return rows.annotate(model_count=model_count).order_by("-pk")
 
 
+def count_of(actor: Actor, model: RegisteredModel) -> int:
+    """How many collections that the actor sees contain a model, itself seen by the actor."""
+    rows = _with(actor, model.pk) if actor.is_authenticated else _GUESTS_WITH.rows(model.pk)
+    return sum(n for (n,) in rows)
+
+
+def _with(actor: Actor, model_id: int) -> QuerySet[Any, Any]:
+    rows = Collection.objects.visible_to(actor).order_by()
+    entries = CollectionEntry.objects.filter(model=model_id).values("collection")
+    counts = rows.filter(pk__in=entries).annotate(every=Value(1)).values("every")
+    return counts.annotate(n=Count("pk")).values_list("n")
+
+
+_GUESTS_WITH = Prepared(lambda model_id: _with(AnonymousUser(), model_id))
+
+
 def offered(actor: Actor, model: RegisteredModel) -> list[Collection]:
     """The collections to which the actor may add a model that they see, the latest changed."""
     if not has_scope(actor, "write"):
@@ -54,13 +69,13 @@ def offered(actor: Actor, model: RegisteredModel) -> list[Collection]:
 def collection(actor: Actor, namespace_slug: str, slug: str) -> Collection:
     """A collection by its name, ignoring case; raises NotFound."""
     rows = Collection.objects.visible_to(actor).select_related("namespace")
-    row = rows.filter(namespace__in=people.by_slug(namespace_slug), slug=slug.lower()).first()
-    if row is None:
-        raise problems.NotFound(
+    return problems.expect(
+        rows.filter(namespace__in=people.by_slug(namespace_slug), slug=slug.lower()).first(),
+        problems.NotFound(
             f"Collection {namespace_slug}/{slug} not found. Check the name; for a private "
             "collection sign in or send a token."
-        )
-    return row
+        ),
+    )
 
 
 def entries(actor: Actor, of: Collection) -> list[CollectionEntry]:

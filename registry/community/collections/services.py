@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from hub.protocol import problems
+from hub.protocol import bidi, problems
 from registry.community.collections import selectors
 from registry.core import events
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
 from registry.core.row_locks import lock
 from registry.models import Collection, CollectionEntry, Namespace, RegisteredModel
 from registry.models.collections import (
@@ -25,9 +25,6 @@ from registry.models.collections import (
     LONGEST_NOTE,
     MOST_ENTRIES,
 )
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 EDITABLE = frozenset({"title", "description", "visibility"})
 
@@ -202,5 +199,6 @@ def _checked_note(note: str) -> str:
 
 def _describe(collection: Collection, described: dict[str, Any]) -> None:
     """Set the fields, whose values the API, the form and the database check."""
+    bidi.expect_none("/title", described.get("title", ""))
     for field in described.keys() & EDITABLE:
         setattr(collection, field, described[field].strip())

@@ -7,17 +7,15 @@ that was given once is never given again.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from typing import Any
 
-from django.db.models import Exists, Q, QuerySet
+from django.db.models import Count, Exists, Q, QuerySet
 
 from hub.protocol import problems
-from registry.core.permissions import can, has_scope, is_bound_elsewhere
+from registry.core.permissions import Actor, can, has_scope, is_beyond_limits
+from registry.core.prepared_queries import Prepared
 from registry.models import Comment, Discussion, Membership, RegisteredModel, Version
 from registry.versions import evidence
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 # How many discussions the page of a result names for each.
 MOST_ABOUT = 20
@@ -43,6 +41,13 @@ def discussions(
     return rows.order_by("-number")
 
 
+def of_participant(actor: Actor) -> QuerySet[Discussion]:
+    """The discussions, seen by the actor, that they opened or commented on; last changed first."""
+    commented = Comment.objects.filter(author=actor.pk).order_by().values("discussion")
+    rows = Discussion.objects.visible_to(actor).filter(Q(author=actor.pk) | Q(pk__in=commented))
+    return rows.select_related(*_WITH).order_by("-updated_at", "-pk")
+
+
 def about(
     actor: Actor, version: Version, kind: str, pks: Collection[int]
 ) -> dict[int, list[Discussion]]:
@@ -57,8 +62,20 @@ def about(
 
 def open_count(actor: Actor, of: RegisteredModel, version: Version | None = None) -> int:
     """How many open discussions there are of a model, itself seen by the actor, or of a version."""
-    rows = _of_model(actor, of).filter(status=Discussion.Status.OPEN)
-    return (rows.filter(version=version) if version else rows).count()
+    rows = _open(_of_model(actor, of)) if actor.is_authenticated else _GUESTS_OPEN.rows(of.pk)
+    return sum(n for about, n in rows if version is None or about == version.pk)
+
+
+def _open(rows: QuerySet[Discussion]) -> QuerySet[Any, Any]:
+    """The versions that open ones of these discussions are about, each with their number."""
+    live = rows.filter(status=Discussion.Status.OPEN).order_by()
+    return live.values_list("version").annotate(n=Count("pk"))
+
+
+_RELEASED = Q(version=None) | Q(version__state__in=Version.VISIBLE)
+_GUESTS_OPEN = Prepared(
+    lambda model_id: _open(Discussion.objects.filter(_RELEASED, model=model_id))
+)
 
 
 def evidence_path(of: Discussion) -> str:
@@ -80,13 +97,13 @@ def evidence_title(of: Discussion) -> str:
 
 def discussion(actor: Actor, of: RegisteredModel, number: int) -> Discussion:
     """A discussion of a model, itself seen by the actor, by its number; raises NotFound."""
-    row = discussions(actor, of).filter(number=number).first()
-    if row is None:
-        raise problems.NotFound(
+    return problems.expect(
+        discussions(actor, of).filter(number=number).first(),
+        problems.NotFound(
             f"Discussion {number} of {of.ref} not found. Check the number; it may concern a "
             "version that you cannot see."
-        )
-    return row
+        ),
+    )
 
 
 def comments(of: Discussion) -> QuerySet[Comment]:
@@ -97,10 +114,10 @@ def comments(of: Discussion) -> QuerySet[Comment]:
 
 def comment(of: Discussion, number: int) -> Comment:
     """A comment of a discussion, itself seen by the actor; raises NotFound."""
-    row = comments(of).filter(number=number).first()
-    if row is None:
-        raise problems.NotFound(f"{of} has no comment {number}.")
-    return row
+    return problems.expect(
+        comments(of).filter(number=number).first(),
+        problems.NotFound(f"{of} has no comment {number}."),
+    )
 
 
 def may_moderate(actor: Actor, of: RegisteredModel) -> bool:
@@ -110,9 +127,7 @@ def may_moderate(actor: Actor, of: RegisteredModel) -> bool:
 
 def may_write(actor: Actor, of: RegisteredModel) -> bool:
     """Whether the actor, who sees the model, may open discussions of it and comment."""
-    return (
-        actor.is_authenticated and has_scope(actor, "write") and not is_bound_elsewhere(actor, of)
-    )
+    return actor.is_authenticated and has_scope(actor, "write") and not is_beyond_limits(actor, of)
 
 
 def may_edit(actor: Actor, of: Discussion | Comment) -> bool:
@@ -123,10 +138,9 @@ def may_edit(actor: Actor, of: Discussion | Comment) -> bool:
 def _of_model(actor: Actor, of: RegisteredModel) -> QuerySet[Discussion]:
     """The same as `visible_to` of one model, itself seen by the actor, in one statement."""
     rows = Discussion.objects.filter(model=of)
-    released = Q(version=None) | Q(version__state__in=Version.VISIBLE)
-    if not actor.is_authenticated or is_bound_elsewhere(actor, of):
-        return rows.filter(released)
+    if not actor.is_authenticated or is_beyond_limits(actor, of):
+        return rows.filter(_RELEASED)
     if actor.is_admin:
         return rows
     writing = actor.memberships.exclude(role=Membership.Role.READER)
-    return rows.filter(released | Exists(writing.filter(namespace=of.namespace_id)))
+    return rows.filter(_RELEASED | Exists(writing.filter(namespace=of.namespace_id)))

@@ -9,16 +9,15 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from hub.protocol import problems
+from hub.protocol import bidi, problems
 from registry.community.discussions import selectors
 from registry.core import events, rates
-from registry.core.permissions import require, require_user
+from registry.core.permissions import Actor, require, require_user
 from registry.core.row_locks import lock
 from registry.models import Comment, Discussion, DiscussionCount, RegisteredModel, User, Version
 from registry.models.discussions import (
@@ -30,11 +29,6 @@ from registry.models.discussions import (
 )
 from registry.versions import evidence
 
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-
-# Overrides and isolates of the Unicode bidirectional algorithm (UAX 9).
-_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 # How many discussions of a model one user may have open.
 MOST_OPEN = 20
 _OF_DISCUSSION = ("model__namespace", "version", "author")
@@ -237,6 +231,7 @@ def _is_kept(version: Version) -> bool:
 
 def _title(text: str) -> str:
     text = " ".join(text.split())
+    bidi.expect_none("/title", text)
     if not 1 <= len(text) <= LONGEST_TITLE or not _is_line(text):
         raise problems.InvalidRequest.at(
             "/title", f"Give a title of 1 to {LONGEST_TITLE} characters, in one line."
@@ -255,6 +250,7 @@ def _body(text: str) -> str:
 
 def _node(text: str) -> str:
     text = text.strip()
+    bidi.expect_none("/node", text)
     if len(text) > LONGEST_NODE or not _is_line(text):
         raise problems.InvalidRequest.at(
             "/node", f"The name of a node may have at most {LONGEST_NODE} characters, in one line."
@@ -263,10 +259,8 @@ def _node(text: str) -> str:
 
 
 def _is_line(text: str) -> bool:
-    """Whether a text has neither control characters nor those that turn what follows around."""
-    return not any(
-        letter in _TURNING or unicodedata.category(letter) in ("Cc", "Cs") for letter in text
-    )
+    """Whether a text has no control characters."""
+    return not any(unicodedata.category(letter) in ("Cc", "Cs") for letter in text)
 
 
 def _is_storable(text: str) -> bool:

@@ -2,7 +2,18 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
+from registry.core.event_verbs import EventVerbs, event_verbs
 from registry.core.routes import Route, routes
+
+_EVENTS = (
+    EventVerbs("contribution", "withdrawn"),
+    EventVerbs("fleet", "created desired enrolled invited revoked rotated token-revoked uninvited"),
+    EventVerbs("participant", "active certificate revoked suspended"),
+    EventVerbs("round", "aggregated cancelled closed failed opened released scored unreleased"),
+    EventVerbs(
+        "training", "cancelled created edited finished invited open paused read refused uninvited"
+    ),
+)
 
 
 class FederatedApiConfig(AppConfig):
@@ -18,6 +29,7 @@ class FederatedApiConfig(AppConfig):
         from registry.federated.services import retention, trainings  # noqa: PLC0415
         from registry.versions.dependents import VersionUse, version_uses  # noqa: PLC0415
 
+        event_verbs.register(self.name, *_EVENTS)
         routes.register(self.name, Route("registry.federated.api.urls", prefix="api/v1/"))
         verbs = ("model.deleted", "model.erased")
         outbox.subscribe("federated.deleted", verbs, trainings.on_deleted)

@@ -12,17 +12,13 @@ import hashlib
 import hmac
 import re
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
 
 from django.conf import settings
+from rest_framework.request import Request
 
 from hub.protocol import problems
+from registry.federated.models import Participant
 from registry.federated.services import participants
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-
-    from registry.federated.models import Participant
 
 # A byte sequence of structured fields (RFC 8941) of at most 16 KiB.
 _CERTIFICATE = re.compile(r":([A-Za-z0-9+/=]{4,21848}):")

@@ -7,9 +7,11 @@ import binascii
 import json
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.http import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.protocol import digests, federated, problems, safetensors
@@ -22,15 +24,10 @@ from registry.federated import selectors, tasks
 from registry.federated.api import shapes
 from registry.federated.api.authentication import participant, seeker
 from registry.federated.api.views import OneRoundView, OneTrainingView
+from registry.federated.models import Participant, Training
 from registry.federated.services import contributions, receiving
+from registry.models import Blob
 from registry.versions import selectors as registry
-
-if TYPE_CHECKING:
-    from django.http import HttpResponseBase
-    from rest_framework.request import Request
-
-    from registry.federated.models import Participant, Training
-    from registry.models import Blob
 
 _WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*(\d{1,4})")
 _DIGEST = re.compile(r"sha-256=:([A-Za-z0-9+/=]{44}):")
@@ -91,26 +88,33 @@ class Downloads(OneRoundView):
         who = seeker(self.request)
         if not who.is_of(self.training):
             registry.require_files(who.actor, self.training.model)
-        return _send(self.request, self.training.skeleton, "model.onnx")
+        return self._send(self.training.skeleton, "model.onnx")
 
     @operation("rounds_base", responses=BYTES)
     def base(self) -> HttpResponseBase:
         """Download the weights that a round starts from, as safetensors. Supports ranges."""
         selectors.require_weights(seeker(self.request), self.of)
-        return _send(self.request, self.of.base, federated.WEIGHTS)
+        return self._send(self.of.base, federated.WEIGHTS)
 
     @operation("rounds_result", responses=BYTES)
     def result(self) -> HttpResponseBase:
         """Download the result as safetensors, to score it before publication. Supports ranges."""
         selectors.require_result(self.request.user, self.of)
         aggregate = getattr(self.of, "aggregate", None)
-        return _send(self.request, aggregate.result if aggregate else None, federated.WEIGHTS)
+        return self._send(aggregate.result if aggregate else None, federated.WEIGHTS)
 
-
-def _send(request: Request, blob: Blob | None, filename: str) -> HttpResponseBase:
-    if blob is None or blob.erased_at is not None:
-        raise problems.NotFound("The hub no longer stores this file.")
-    return downloads.send(request._request, blob, filename, immutable=False)  # noqa: SLF001
+    def _send(self, blob: Blob | None, filename: str) -> HttpResponseBase:
+        if blob is None or blob.erased_at is not None:
+            raise problems.NotFound("The hub no longer stores this file.")
+        plain = self.request._request  # noqa: SLF001 - DRF's own
+        answer = downloads.send(plain, blob, filename, immutable=False)
+        if self.training.model.is_protected:
+            data = {"sha256": blob.sha256}
+            if device := seeker(self.request).participant:
+                data["participant"] = device.pseudonym
+            of = ("training", self.training.pk)
+            downloads.report(plain, answer, of, self.training.model_id, data)
+        return answer
 
 
 class ContributionParser(AnyParser):
@@ -183,9 +187,10 @@ def _inline(request: Request) -> contributions.Submission:
     content = request._request.read(contributions.INLINE_BYTES + 1)  # noqa: SLF001 - unread body
     if len(content) > contributions.INLINE_BYTES:
         raise _too_long()
-    claimed = _DIGEST.fullmatch(request.headers.get("Content-Digest", "").strip())
-    if claimed is None:
-        raise problems.InvalidRequest("Send Content-Digest: sha-256=:<base64>: with the file.")
+    claimed = problems.expect(
+        _DIGEST.fullmatch(request.headers.get("Content-Digest", "").strip()),
+        problems.InvalidRequest("Send Content-Digest: sha-256=:<base64>: with the file."),
+    )
     if base64.b64decode(claimed[1]).hex() != digests.hash_bytes(content):
         raise problems.DigestMismatch("The body does not match its Content-Digest.")
     return contributions.Submission(manifest, request.headers.get("Hub-Signature", ""), content)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework.authentication import SessionAuthentication
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from hub.protocol import problems
 from registry.api import etags
@@ -27,19 +30,14 @@ from registry.core.permissions import can
 from registry.federated import selectors
 from registry.federated.api import certificates, shapes
 from registry.federated.api.authentication import (
+    DeviceThrottle,
     GuestThrottle,
     ParticipantAuthentication,
-    ParticipantThrottle,
     seeker,
 )
 from registry.federated.models import Aggregate, Round, Training
 from registry.federated.services import participants, rounds, trainings
 from registry.versions import selectors as registry
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from rest_framework.request import Request
-    from rest_framework.response import Response
 
 NO_STORE = {"Cache-Control": "no-store"}
 ACTIONS = {
@@ -58,7 +56,7 @@ class TrainingView(View):
         TokenAuthentication,
         SessionAuthentication,
     ]
-    throttle_classes = [UserThrottle, GuestThrottle, ParticipantThrottle]
+    throttle_classes = [UserThrottle, GuestThrottle, DeviceThrottle]
 
 
 class OneTrainingView(TrainingView):

@@ -1,7 +1,7 @@
 """Rows of federated learning: who takes part, what they sent, and what became of it."""
 
 from registry.federated.models.contributions import Aggregate, Contribution
-from registry.federated.models.fleets import Fleet, FleetDevice
+from registry.federated.models.fleets import EnrolledDevice, Fleet, FleetDevice, FleetInvite
 from registry.federated.models.participants import Invite, Participant
 from registry.federated.models.rounds import Round
 from registry.federated.models.trainings import Training
@@ -9,8 +9,10 @@ from registry.federated.models.trainings import Training
 __all__ = [
     "Aggregate",
     "Contribution",
+    "EnrolledDevice",
     "Fleet",
     "FleetDevice",
+    "FleetInvite",
     "Invite",
     "Participant",
     "Round",

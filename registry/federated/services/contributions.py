@@ -81,10 +81,10 @@ def hand_in(
 def find(participant: Participant, task: Round) -> Contribution:
     """The participant's own contribution to a round; raises NotFound."""
     rows = Contribution.objects.filter(participant=participant, answers=task)
-    row = rows.select_related("round").first()
-    if row is None:
-        raise problems.NotFound(f"You have not contributed to round {task.number}.")
-    return row
+    return problems.expect(
+        rows.select_related("round").first(),
+        problems.NotFound(f"You have not contributed to round {task.number}."),
+    )
 
 
 @transaction.atomic

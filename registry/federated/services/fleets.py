@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Q
@@ -12,16 +13,11 @@ from django.utils import timezone
 
 from hub.protocol import problems
 from registry.core import events
-from registry.core.permissions import require, require_user
+from registry.core.permissions import Actor, require, require_user
 from registry.core.row_locks import lock
 from registry.federated.models import Fleet, FleetDevice
 from registry.models import RegisteredModel, Version
 from registry.people.services.tokens import digest
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from registry.core.permissions import Actor
 
 TOKEN_PREFIX = "ff_"  # noqa: S105 - how such tokens begin
 # Fewer reports than this say nothing of a rate.
@@ -112,6 +108,31 @@ def runnable(version: Version | None) -> Version | None:
     """The version, if devices may run it: it is published, and was not yanked."""
     is_published = version is not None and version.state == Version.State.PUBLISHED
     return version if is_published else None
+
+
+def of_shared_token(token: str, name: str) -> Fleet:
+    """The fleet of this name that takes a shared token; raises NotAuthenticated."""
+    rows = Fleet.objects.select_related("model__namespace", "stable", "desired")
+    return problems.expect(
+        rows.filter(
+            token_digest=digest(token), name=name, has_shared_token=True, model__deleted_at=None
+        ).first(),
+        problems.NotAuthenticated(
+            "This token does not belong to this fleet, or was revoked. Enrol the device with an "
+            "invitation."
+        ),
+    )
+
+
+@transaction.atomic
+def revoke_shared_token(actor: Actor, *, fleet: Fleet) -> None:
+    """Refuse the token that all devices share, permanently; enrolled devices go on.
+
+    Raises NotAllowed.
+    """
+    require(actor, "training.manage", fleet.model)
+    Fleet.objects.filter(pk=fleet.pk).update(has_shared_token=False)
+    events.record("fleet.token-revoked", fleet, actor=actor, model=fleet.model, name=fleet.name)
 
 
 @transaction.atomic

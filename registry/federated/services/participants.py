@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q
@@ -13,13 +13,10 @@ from django.utils import timezone
 
 from hub.protocol import federated, problems
 from registry.core import events
-from registry.core.permissions import require, require_user
+from registry.core.permissions import Actor, require, require_user
 from registry.federated.models import Invite, Participant, Training
 from registry.federated.services import contributions, rounds
 from registry.people.services.tokens import digest
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 TOKEN_PREFIX, INVITE_PREFIX = "fp_", "fi_"
 LONGEST_DAYS = 366

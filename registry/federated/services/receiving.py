@@ -5,20 +5,16 @@ They belong to an account that no one can use, so that no digest gives a user a 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol import digests, federated, problems, safetensors
+from registry.federated.models import Participant, Training
 from registry.models import Upload, User
 from registry.storage.files import store
 from registry.storage.services import quotas, uploads
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from registry.federated.models import Participant, Training
 
 # No account can have this name, since names have no spaces.
 KEEPER = "contributions of devices"
@@ -95,10 +91,10 @@ def find(participant: Participant, uuid: UUID) -> Upload:
     rows = Upload.objects.select_related("owner").filter(
         pk=uuid, owner__username=KEEPER, filename=_mark(participant)
     )
-    upload = rows.exclude(state=Upload.State.ABANDONED).first()
-    if upload is None:
-        raise problems.NotFound("Upload not found. It may have expired.")
-    return upload
+    return problems.expect(
+        rows.exclude(state=Upload.State.ABANDONED).first(),
+        problems.NotFound("Upload not found. It may have expired."),
+    )
 
 
 def stored(participant: Participant, sha256: str) -> Upload:
@@ -109,12 +105,12 @@ def stored(participant: Participant, sha256: str) -> Upload:
         blob=sha256,
         state=Upload.State.STORED,
     )
-    upload = rows.first()
-    if upload is None:
-        raise problems.BlobUnknown(
+    return problems.expect(
+        rows.first(),
+        problems.BlobUnknown(
             f"You have not uploaded sha256:{sha256} to this training. Upload it first."
-        )
-    return upload
+        ),
+    )
 
 
 def in_flight(training: Training) -> bool:

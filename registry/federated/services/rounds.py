@@ -10,7 +10,7 @@ import math
 import secrets
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 from django.db import transaction
@@ -19,14 +19,11 @@ from django.utils import timezone
 
 from hub.protocol import problems, training_rules
 from registry.core import events, row_locks
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
 from registry.federated import selection
 from registry.federated.models import Aggregate, Contribution, Participant, Round, Training
 from registry.federated.services import receiving, releases
 from registry.storage.services import blobs
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 log = structlog.get_logger(__name__)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -14,10 +15,12 @@ from django.db.models import Max
 from django.utils import timezone
 
 from hub.protocol import federated, problems, training_rules
+from hub.protocol.federated import Part
 from hub.protocol.training_rules import Rules
 from registry.core import events
 from registry.core.account_uses import Dependent
-from registry.core.permissions import require, require_user
+from registry.core.outbox import Subject
+from registry.core.permissions import Actor, require, require_user
 from registry.federated.models import Round, Training
 from registry.federated.models.trainings import BaseData, TrainingState
 from registry.federated.schedule import Schedule
@@ -25,13 +28,6 @@ from registry.federated.services import releases, rounds
 from registry.models import File, RegisteredModel, User, Version
 from registry.models.registered_models import has_files
 from registry.storage.services import blobs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hub.protocol.federated import Part
-    from registry.core.outbox import Subject
-    from registry.core.permissions import Actor
 
 LONGEST_HYPERPARAMETERS = 20_000
 MOST_PATTERNS, LONGEST_PATTERN = 100, 200

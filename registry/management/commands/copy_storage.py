@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Sum
@@ -11,10 +11,8 @@ from hub.counting import Counter, plural, size
 from hub.protocol import problems
 from registry.models import Blob
 from registry.storage import transfer
+from registry.storage.blob_store import BlobStore
 from registry.storage.files import forms, store_at
-
-if TYPE_CHECKING:
-    from registry.storage.blob_store import BlobStore
 
 
 class Command(BaseCommand):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from hub.counting import Counter, plural
 from registry.models import User
-from registry.people.services import imports
+from registry.people.services import imports, users
 
 
 class Command(BaseCommand):
@@ -52,7 +51,7 @@ class Command(BaseCommand):
         path = options["passwords"]
         if path is None or options["dry_run"]:
             return imports.carry_out(administrator, rows, dry_run=options["dry_run"])
-        first = {name: secrets.token_urlsafe(12) for name in imports.new_usernames(rows)}
+        first = {name: users.generate_password() for name in imports.new_usernames(rows)}
         # Before the transaction: to hash takes long, and others must not wait for it.
         with Counter("passwords hashed", len(first)) as counter:
             hashed = {}

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hub.protocol import refs
-from registry.core.permissions import require
+from hub.protocol.mirrors import Origin, VersionRecord
+from registry.core.permissions import Actor, require
 from registry.mirrors import outgoing
 from registry.mirrors.services import versions
 from registry.models import MirroredVersion, Namespace, RegisteredModel, Version
 from registry.versions.services import registered_models
-
-if TYPE_CHECKING:
-    from hub.protocol.mirrors import Origin, VersionRecord
-    from registry.core.permissions import Actor
 
 State = MirroredVersion.State
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
@@ -18,16 +19,11 @@ from hub.protocol import problems, refs
 from hub.protocol.mirrors import clean
 from registry.core import events, maintenance_mode
 from registry.core.account_uses import Dependent
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
 from registry.core.row_locks import lock
 from registry.mirrors import credentials, outgoing, selectors
 from registry.models import Mirror, Namespace, User, Version
 from registry.versions.dependents import VersionDependent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from registry.core.permissions import Actor
 
 HUGGING_FACE = "https://huggingface.co"
 LONGEST_SELECTOR = 200
@@ -61,7 +57,7 @@ def add(
             f"{url} is not an approved source. Ask an administrator to add it to "
             "HUB_MIRROR_SOURCES, or to add this mirror."
         )
-    if url == outgoing.origin(settings.HUB_PUBLIC_URL):
+    if url in map(outgoing.origin, (settings.HUB_PUBLIC_URL, *settings.HUB_FORMER_URLS)):
         raise problems.InvalidRequest.at("/source", "This hub cannot mirror itself.")
     scope, selector = _selection(source, search.strip())
     if pull_through and scope != Mirror.Scope.NAMESPACE:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hub.protocol import problems
+from hub.protocol.mirrors import ModelRecord
+from registry.mirrors.sources import Released
 from registry.models import MirroredVersion, Ref, RegisteredModel, User, Version
 from registry.versions.services import refs
 from registry.versions.services import versions as version_services
-
-if TYPE_CHECKING:
-    from hub.protocol.mirrors import ModelRecord
-    from registry.mirrors.sources import Released
 
 ENDED = (Version.State.YANKED, Version.State.WITHDRAWN)
 

@@ -9,20 +9,16 @@ from __future__ import annotations
 import threading
 import time
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from django.db import close_old_connections, connection, connections
 from django.utils import timezone
 
 from hub.protocol import problems, refs
 from registry.core import maintenance_mode
-from registry.core.permissions import role_in
+from registry.core.permissions import Actor, role_in
 from registry.models import Mirror, MirroredModel, RegisteredModel
 from registry.people import selectors as people
 from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 LOOK_SECONDS = 0.25
 RETRY_SECONDS = 5

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import structlog
 from django.db import transaction
@@ -22,12 +21,10 @@ from registry.core.permissions import require
 from registry.mirrors import credentials, outgoing
 from registry.mirrors.hub_source import HubSource
 from registry.mirrors.huggingface_source import HuggingFaceSource
-from registry.mirrors.services import mirrors, names, versions
+from registry.mirrors.services import heads, mirrors, names, versions
+from registry.mirrors.sources import Released, Source
 from registry.models import Mirror, MirroredModel, MirroredVersion, RegisteredModel, User, Version
 from registry.versions.services import registered_models
-
-if TYPE_CHECKING:
-    from registry.mirrors.sources import Released, Source
 
 log = structlog.get_logger(__name__)
 
@@ -96,6 +93,9 @@ class Turn:
         if self._is_checking() and not self._mirror.pull_through:
             return True
         source = source_of(self._mirror)
+        if isinstance(source, HubSource):
+            self._report("following the log", at_once=True)
+            heads.follow(self._mirror, source)
         self._report("listing models", at_once=True)
         waiting = False
         for ref in self._models(source):

@@ -8,7 +8,7 @@ transaction; from there on it is checked and published as every upload is.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
 
 from django.db import transaction
 from django.db.models import Q
@@ -19,17 +19,13 @@ from hub.protocol.mirrors import FileRecord, Origin, VersionRecord, clean
 from registry.cards import cards
 from registry.core.permissions import require
 from registry.core.row_locks import lock
+from registry.mirrors.sources import Released
 from registry.models import Event, File, MirroredVersion, RegisteredModel, Upload, User, Version
 from registry.storage.services import uploads
+from registry.storage.services.uploads import Stream
 from registry.versions import lifecycle
 from registry.versions.services import files
 from registry.versions.services import versions as version_services
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from registry.mirrors.sources import Released
-    from registry.storage.services.uploads import Stream
 
 State = MirroredVersion.State
 

@@ -173,7 +173,8 @@ def _account(administrator: User, row: Row, passwords: Mapping[str, str]) -> Ite
     if user is None:
         user = users.create(username=row.username, email=row.email)
         if row.username in passwords:
-            User.objects.filter(pk=user.pk).update(password=passwords[row.username])
+            hashed = passwords[row.username]
+            User.objects.filter(pk=user.pk).update(password=hashed, must_change_password=True)
         events.record("user.created", user, actor=administrator)
         yield f"create the account {row.username}"
     elif row.email and row.email != user.email:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from hub.protocol import problems, refs
+from hub.protocol import bidi, problems, refs
 from registry.core import events
-from registry.core.permissions import require, require_admin, require_user
+from registry.core.permissions import Actor, require, require_admin, require_user
 from registry.models import Membership, Namespace, User
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 # Words that are addresses of the hub itself, or of the Hub protocol.
 RESERVED = frozenset(
@@ -54,6 +51,7 @@ def open_for(
     """Make a namespace owned by ``user``, inside the caller's transaction, without asking who."""
     refs.check_name(slug)
     check_free_word(slug)
+    bidi.expect_none("/display_name", display_name)
     try:
         with transaction.atomic():
             namespace = Namespace.objects.create(slug=slug, kind=kind, display_name=display_name)
@@ -76,6 +74,7 @@ def edit(actor: Actor, *, namespace: Namespace, **changes: Any) -> Namespace:
         quota = changes["quota_bytes"]
         if quota is not None and quota < 0:
             raise problems.InvalidRequest.at("/quota_bytes", "A quota must be at least 0 bytes.")
+    bidi.expect_none("/display_name", changes.get("display_name", ""))
     fields = ("display_name", "quota_bytes", "allows_token_deletion")
     for field in fields:
         if field in changes:
@@ -89,7 +88,21 @@ def edit(actor: Actor, *, namespace: Namespace, **changes: Any) -> Namespace:
 def set_member(actor: Actor, *, namespace: Namespace, user: User, role: str | None) -> None:
     """Give ``user`` a role in a namespace, or none; the last owner cannot leave."""
     require(actor, "member.edit", namespace)
+    assign(actor, namespace=namespace, user=user, role=role)
+
+
+@transaction.atomic
+def assign(actor: Actor | None, *, namespace: Namespace, user: User, role: str | None) -> None:
+    """Give a role, or none, without asking who; raises StateConflict for the last owner.
+
+    The role of a service account is changed by `service_accounts`; it gives StateConflict here.
+    """
     Namespace.objects.select_for_update().get(pk=namespace.pk)
+    if user.service_of_id is not None:
+        raise problems.StateConflict(
+            f"{user.username} is a service account. Its organisation's page changes its role, or "
+            "closes it."
+        )
     if role is None:
         Membership.objects.filter(namespace=namespace, user=user).delete()
     else:

@@ -7,22 +7,35 @@ import secrets
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from hub.protocol import problems
 from registry.core import events
 from registry.core.account_uses import Dependent
-from registry.core.permissions import ACTIONS, ROLES, SCOPES, has_scope, require_user, role_in
-from registry.models import AccessToken, Membership, Namespace, User
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
+from registry.core.permissions import (
+    ACTIONS,
+    ROLES,
+    SCOPES,
+    Actor,
+    has_scope,
+    require_user,
+    role_in,
+)
+from registry.models import (
+    AccessToken,
+    Membership,
+    Namespace,
+    RegisteredModel,
+    TokenLimit,
+    User,
+)
 
 PREFIX = "hf_"
 LONGEST_DAYS = 366
+MOST_LIMITS = 100
 
 
 def digest(token: str) -> str:
@@ -37,10 +50,31 @@ def create(
     name: str,
     scopes: Sequence[str],
     namespace: str | None = None,
+    namespaces: Sequence[str] = (),
+    models: Sequence[str] = (),
     expires_days: int = 90,
 ) -> tuple[AccessToken, str]:
-    """Make a token for ``actor`` and return its row and the token itself, for the only time."""
+    """Make a token for ``actor`` and return its row and the token itself, for the only time.
+
+    With ``namespaces`` or ``models`` (`lab/net`), it reaches these alone, and ``namespace``.
+    Raises InvalidRequest, NotAllowed, and NotFound for what the actor is no member of, or may not
+    know of.
+    """
     user = require_user(actor, "admin")
+    check(actor, name=name, scopes=scopes, expires_days=expires_days)
+    names = [*namespaces, namespace] if namespace else namespaces
+    return issue(
+        user,
+        name=name,
+        scopes=scopes,
+        namespaces=[_namespace(actor, slug) for slug in names],
+        models=[model_of(RegisteredModel.objects.visible_to(actor), ref) for ref in models],
+        expires=timedelta(days=expires_days),
+    )
+
+
+def check(actor: Actor, *, name: str, scopes: Sequence[str], expires_days: int) -> None:
+    """Raise InvalidRequest, or NotAllowed for more rights than the request's own token has."""
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown or not scopes:
         raise problems.InvalidRequest.at(
@@ -55,8 +89,6 @@ def create(
         )
     if not all(has_scope(actor, scope) for scope in scopes):
         raise problems.NotAllowed("A token cannot create a token with more rights than its own.")
-    bound = _namespace(actor, namespace)
-    return issue(user, name=name, scopes=scopes, namespace=bound, expires_days=expires_days)
 
 
 def issue(
@@ -65,20 +97,33 @@ def issue(
     name: str,
     scopes: Sequence[str],
     namespace: Namespace | None = None,
-    expires_days: int = 90,
+    namespaces: Sequence[Namespace] = (),
+    models: Sequence[RegisteredModel] = (),
+    expires: timedelta = timedelta(days=90),
+    actor: User | None = None,
 ) -> tuple[AccessToken, str]:
-    """Make a token without asking who; for `hub token create`, whose caller owns the machine."""
+    """Make a token without asking who; for `hub token create`, whose caller owns the machine.
+
+    ``actor`` is who makes it for ``user``, if that is another.
+    """
     secret = PREFIX + secrets.token_urlsafe(32)
+    reached = {row.pk: row for row in ([*namespaces, namespace] if namespace else namespaces)}
+    single = next(iter(reached.values())) if len(reached) == 1 and not models else None
     token = AccessToken.objects.create(
         user=user,
         name=name.strip()[:100],
         digest=digest(secret),
         prefix=secret[:8],
         scopes=[scope for scope in SCOPES if scope in scopes],
-        namespace=namespace,
-        expires_at=timezone.now() + timedelta(days=expires_days),
+        namespace=single,
+        is_limited=single is None and bool(reached or models),
+        expires_at=timezone.now() + expires,
     )
-    events.record("token.created", token, actor=user, name=token.name, scopes=token.scopes)
+    if token.is_limited:
+        limits = [TokenLimit(token=token, namespace=row) for row in reached.values()]
+        limits += [TokenLimit(token=token, model_id=key) for key in {row.pk for row in models}]
+        TokenLimit.objects.bulk_create(limits)
+    events.record("token.created", token, actor=actor or user, name=token.name, scopes=token.scopes)
     return token, secret
 
 
@@ -86,20 +131,33 @@ def issue(
 def revoke(actor: Actor, *, token_id: int) -> None:
     """Delete one of the actor's own tokens; raises NotFound."""
     user = require_user(actor, "admin")
-    token = AccessToken.objects.filter(pk=token_id, user=user).first()
-    if token is None:
-        raise problems.NotFound("Token not found. It may already have been revoked.")
-    events.record("token.revoked", token, actor=user, name=token.name)
+    end(user, user, token_id)
+
+
+def end(actor: User, owner: User, token_id: int) -> None:
+    """Delete a token of ``owner`` without asking who; raises NotFound."""
+    token = problems.expect(
+        AccessToken.objects.filter(pk=token_id, user=owner).first(),
+        problems.NotFound("Token not found. It may already have been revoked."),
+    )
+    events.record("token.revoked", token, actor=actor, name=token.name)
     token.delete()
 
 
-def _namespace(actor: Actor, slug: str | None) -> Namespace | None:
-    if not slug:
-        return None
+def _namespace(actor: Actor, slug: str) -> Namespace:
     row = Namespace.objects.filter(slug__iexact=slug).first()
     if row is None or role_in(actor, row) is None:
         raise problems.NotFound(f"You are not a member of a namespace {slug}.")
     return row
+
+
+def model_of(rows: QuerySet[RegisteredModel], ref: str) -> RegisteredModel:
+    """The model of a name among these; raises NotFound."""
+    namespace, _, name = ref.partition("/")
+    return problems.expect(
+        rows.filter(namespace__slug__iexact=namespace, name__iexact=name).first(),
+        problems.NotFound(f"Model {ref} not found. Write its name as namespace/name."),
+    )
 
 
 def of_account(user: User) -> Iterator[Dependent]:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING
 
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
 from hub.protocol import problems, refs
-from registry.core import account_uses, events
-from registry.core.permissions import ACTIONS, can, require_admin, require_user
+from registry.core import account_uses, events, second_factors
+from registry.core.account_uses import Dependent
+from registry.core.permissions import ACTIONS, Actor, can, require_admin, require_user
 from registry.models import User
-from registry.people import selectors
+from registry.models.users import LONG_PASSWORD
+from registry.people import passwords, selectors
 from registry.people.services import namespaces
-
-if TYPE_CHECKING:
-    from registry.core.account_uses import Dependent
-    from registry.core.permissions import Actor
 
 # Names in the message that an account cannot be closed yet.
 MOST_NAMES = 10
@@ -24,15 +22,31 @@ MOST_NAMES = 10
 
 @transaction.atomic
 def create(
-    *, username: str, password: str | None = None, email: str = "", superuser: bool = False
+    *,
+    username: str,
+    password: str | None = None,
+    email: str = "",
+    superuser: bool = False,
+    is_temporary: bool = False,
 ) -> User:
-    """Make a user and their namespace; raises NameTaken, NameReserved, InvalidName."""
+    """Make a user and their namespace.
+
+    A password that ``is_temporary`` must be changed at the first sign-in. Raises NameTaken,
+    NameReserved, InvalidName, and InvalidRequest for a password that breaks a rule.
+    """
     refs.check_name(username)
     make = User.objects.create_superuser if superuser else User.objects.create_user
     namespaces.check_free_word(username)
     try:
         with transaction.atomic():
-            user = make(username=username, email=email, password=password)
+            user = make(
+                username=username,
+                email=email,
+                password=password,
+                must_change_password=is_temporary,
+            )
+    except ValidationError as error:
+        raise problems.InvalidRequest.at("/password", " ".join(error.messages)) from None
     except IntegrityError as error:
         raise problems.NameTaken(f"User {username} already exists.") from error
     namespaces.open_personal(user)
@@ -46,8 +60,8 @@ def invite(actor: Actor, *, username: str, email: str = "") -> tuple[User, str]:
     Raises NotAllowed, NameTaken, NameReserved, InvalidName.
     """
     require_admin(actor)
-    password = _password()
-    user = create(username=username, password=password, email=email)
+    password = generate_password()
+    user = create(username=username, password=password, email=email, is_temporary=True)
     events.record("user.created", user, actor=actor)
     return user, password
 
@@ -55,12 +69,17 @@ def invite(actor: Actor, *, username: str, email: str = "") -> tuple[User, str]:
 def renew_password(actor: Actor, *, user: User) -> str:
     """Reset a user's password and return the new one, only once; raises NotAllowed.
 
-    Their sessions end and their tokens are revoked.
+    Their sessions end and their tokens are revoked. They change it at the next sign-in.
     """
     require_admin(actor)
-    password = _password()
+    if user.service_of_id is not None:
+        raise problems.StateConflict(
+            f"{user.username} is a service account, which has no password. Create a token for it."
+        )
+    password = generate_password()
     # Hashed before the transaction: others must not wait for it.
     user.set_password(password)
+    user.is_temporary = True
     with transaction.atomic():
         tokens = user.tokens.count()
         user.save(update_fields=["password"])
@@ -69,17 +88,35 @@ def renew_password(actor: Actor, *, user: User) -> str:
 
 
 def change_password(actor: Actor, *, password: str, revoke_tokens: bool) -> None:
-    """Change the actor's own password, which ends their other sessions; raises NotAllowed.
+    """Change the actor's own password, which ends their other sessions.
 
-    Tokens do not depend on the password: they stay unless ``revoke_tokens``.
+    Tokens do not depend on the password: they stay unless ``revoke_tokens``. Raises NotAllowed, and
+    InvalidRequest for a password that breaks a rule.
     """
     user = require_user(actor, "admin")
+    passwords.expect(password, user)
     user.set_password(password)
     user.keeps_tokens = not revoke_tokens
     with transaction.atomic():
         tokens = user.tokens.count() if revoke_tokens else 0
         user.save(update_fields=["password"])
         events.record("user.password", user, actor=user, tokens_revoked=tokens)
+
+
+def review_password(user: User, *, password: str) -> None:
+    """Have the password with which a user signs in changed, if the rules refuse it by now."""
+    is_short = len(password) < LONG_PASSWORD
+    must_change = user.must_change_password or not passwords.is_good(password, user)
+    if (is_short, must_change) != (user.has_short_password, user.must_change_password):
+        user.has_short_password, user.must_change_password = is_short, must_change
+        user.save(update_fields=["has_short_password", "must_change_password"])
+
+
+def expect_long_password(user: User) -> None:
+    """Have a short password changed after the last second factor of an account was removed."""
+    if user.has_short_password and not second_factors.has_any(user):
+        user.must_change_password = True
+        user.save(update_fields=["must_change_password"])
 
 
 @transaction.atomic
@@ -144,5 +181,6 @@ def _hand_over(user: User, heir: User, dependents: list[Dependent]) -> None:
         dependent.hand_over(heir)
 
 
-def _password() -> str:
+def generate_password() -> str:
+    """A first password of 96 random bits, which passes the rules."""
     return secrets.token_urlsafe(12)

@@ -18,11 +18,10 @@ from hub.protocol.refs import version_number
 from hub.protocol.version import __version__
 from registry.protocols.git import wire
 from registry.versions import git_objects
+from registry.versions.git_objects import Content, Repository
 
 if TYPE_CHECKING:
     from dulwich.objects import Tree
-
-    from registry.versions.git_objects import Content, Repository
 
 HEAD = "refs/heads/main"
 TAGS = "refs/tags/"

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from dulwich.refs import Ref as GitRef
 from dulwich.refs import check_ref_format
+from rest_framework.request import Request
 
 from hub.protocol import problems
 from registry.api.authentication import BasicTokenAuthentication, TokenAuthentication
 from registry.api.uploads import RawParser
-from registry.models import Ref, Version
+from registry.core import security_log
+from registry.core.security_log import Kind
+from registry.models import Ref, RegisteredModel, Version
 from registry.protocols.git import upload_pack, wire
 from registry.protocols.huggingface import errors, revisions
 from registry.protocols.huggingface.views import HubView
 from registry.versions import selectors
 from registry.versions.git_objects import Repository, Target
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
 
 READ, WRITE = "git-upload-pack", "git-receive-pack"
 NO_PUSH = (
@@ -66,12 +66,14 @@ class UploadPack(GitView):
         refs, repo = _open(request, namespace, name)
         lines = wire.read(_body(request))
         if not _speaks_2(request):
+            _report(request, repo.model)
             wish = upload_pack.read_wish(lines)
             return _stream(upload_pack.answer(repo, wish))
         command, arguments = _command(lines)
         if command == "ls-refs":
             return _stream(upload_pack.list_refs(refs, arguments))
         if command == "fetch":
+            _report(request, repo.model)
             return _stream(upload_pack.fetch(repo, upload_pack.read_wish(arguments)))
         raise problems.InvalidRequest(f"This hub does not support the command {command[:40]!r}.")
 
@@ -107,6 +109,12 @@ def _open(request: Request, namespace: str, name: str) -> tuple[dict[str, str], 
         if repo.add(Target(at.commit_id, at.version, at.commit)):
             refs[ref_name] = at.commit_id
     return refs, repo
+
+
+def _report(request: Request, model: RegisteredModel) -> None:
+    if model.is_protected:
+        of = ("model", model.pk)
+        security_log.report(Kind.DOWNLOAD, actor=request.user, subject=of, model_id=model.pk)
 
 
 def _body(request: Request) -> bytes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.protocol import problems
@@ -12,10 +13,6 @@ from registry.protocols.huggingface import addresses, errors, shapes, writing
 from registry.protocols.huggingface.views import HubView
 from registry.versions import selectors
 from registry.versions.services import access
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-
 
 PAGE = 100
 LONGEST_PAGE = 1_000

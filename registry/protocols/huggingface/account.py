@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from registry.core.permissions import require_user
@@ -11,9 +12,6 @@ from registry.models import Namespace, User
 from registry.people import selectors as people_selectors
 from registry.protocols.huggingface import shapes
 from registry.protocols.huggingface.views import HubView
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
 
 
 class Whoami(HubView):
@@ -39,7 +37,7 @@ class Whoami(HubView):
                 "id": str(user.pk),
                 "name": user.username,
                 "fullname": user.get_full_name() or user.username,
-                "email": (user.email or None) if user.bound_to is None else None,
+                "email": (user.email or None) if user.reach is None else None,
                 "emailVerified": False,
                 "canPay": False,
                 "isPro": False,

@@ -5,11 +5,8 @@ The host is checked by `ALLOWED_HOSTS`; behind a proxy it is the one the proxy p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from django.http import HttpResponseBase
-    from rest_framework.request import Request
+from django.http import HttpResponseBase
+from rest_framework.request import Request
 
 
 def absolute(request: Request, path: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.protocol import problems
@@ -13,9 +14,6 @@ from registry.protocols.huggingface.views import HubView
 from registry.versions import history
 from registry.versions.lifecycle import BRANCH
 from registry.versions.services import branches, commits, refs, squashing
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
 
 
 class RefView(HubView):

@@ -6,26 +6,23 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpResponse, HttpResponseRedirect, UnreadablePostError
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.protocol import digests, problems
 from registry.api.inputs import read_json
 from registry.api.uploads import RawParser
+from registry.models import RegisteredModel
 from registry.protocols.huggingface import addresses, errors, revisions, writing
 from registry.protocols.huggingface.views import HubView
 from registry.storage.services import uploads
+from registry.storage.services.uploads import Stream
 from registry.versions import git_names
 from registry.versions.services import commits
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-
-    from registry.models import RegisteredModel
-    from registry.storage.services.uploads import Stream
 
 READ_BYTES = 2**20
 # A file of the largest size that comes inside a commit, in base64, and its path.

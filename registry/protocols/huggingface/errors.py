@@ -7,16 +7,14 @@ token, 404 with one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.http import HttpResponse, JsonResponse
 
 from hub.protocol import problems
 from registry.api.problems import translate
+from registry.core.permissions import Actor
 from registry.versions import moves
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 REPO_NOT_FOUND = "RepoNotFound"
 REVISION_NOT_FOUND = "RevisionNotFound"

@@ -6,15 +6,13 @@ transformers.js asks for do. Source: hub-docs, eval_results.yaml.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import yaml
 
 from registry.cards import result_files
+from registry.models import Version
 from registry.versions import evidence
-
-if TYPE_CHECKING:
-    from registry.models import Version
 
 PATH: Final = ".eval_results/measured-by-this-hub.yaml"
 

@@ -7,22 +7,19 @@ version.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.utils.html import escape
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from registry.api.parameters import accepts
+from registry.core.permissions import Actor
 from registry.models import Commit, CommitFile, File, Ref, Version
 from registry.protocols.huggingface import addresses, revisions, shapes
+from registry.protocols.huggingface.revisions import Reader, Revision
 from registry.protocols.huggingface.views import HubView
 from registry.versions import git_names, history, lifecycle
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-
-    from registry.core.permissions import Actor
-    from registry.protocols.huggingface.revisions import Reader, Revision
 
 PAGE = 50
 LONGEST_PAGE = 1_000

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.core import signing
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.protocol import digests, problems, stored
@@ -29,10 +30,6 @@ from registry.protocols.huggingface.views import HubView
 from registry.storage.services import uploads
 from registry.versions import blob_selectors, selectors
 from registry.versions.services import commits
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-
 
 MEDIA_TYPE = "application/vnd.git-lfs+json"
 MOST_OBJECTS = 1_000
@@ -214,6 +211,7 @@ class Complete(HubView):
 class Fetch(HubView):
     """The signed address of an object's bytes, for git-lfs."""
 
+    serves_guests = True  # its signature is the credential
     authentication_classes: list[Any] = []
 
     def get(self, request: Request, token: str) -> HttpResponseBase:
@@ -224,8 +222,15 @@ class Fetch(HubView):
             raise errors.Refused(
                 "This address has expired. Request a new one.", status=403
             ) from error
-        blob = blob_selectors.stored(claims["sha256"])
-        return downloads.send(request._request, blob, claims["sha256"], immutable=False)  # noqa: SLF001
+        sha256 = claims["sha256"]
+        blob = blob_selectors.stored(sha256)
+        plain = request._request  # noqa: SLF001 - DRF's own
+        answer = downloads.send(plain, blob, sha256, immutable=False)
+        if model_id := claims.get("model"):
+            actor = User.objects.filter(pk=claims["user"]).first()
+            of = ("model", model_id)
+            downloads.report(plain, answer, of, model_id, {"sha256": sha256}, actor=actor)
+        return answer
 
 
 def _handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
@@ -308,7 +313,10 @@ def _download(request: Request, model: RegisteredModel, lfs_object: LfsObject) -
     entry = asdict(lfs_object)
     if not blob_selectors.is_held(request.user, model, lfs_object.oid):
         return entry | {"error": {"code": 404, "message": "Object not found in this model."}}
-    token = signing.dumps({"sha256": lfs_object.oid}, salt=_GET)
+    claims: dict[str, Any] = {"sha256": lfs_object.oid}
+    if model.is_protected:
+        claims |= {"model": model.pk, "user": request.user.pk}
+    token = signing.dumps(claims, salt=_GET)
     href = addresses.absolute(request, f"/api/lfs/fetch/{token}")
     return entry | {
         "authenticated": True,

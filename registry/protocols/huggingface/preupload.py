@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dulwich.ignore import IgnoreFilter
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.protocol import problems, refs, stored
 from registry.cards import cards
+from registry.models import CommitFile, File
 from registry.protocols.huggingface import writing
 from registry.protocols.huggingface.views import HubView
 from registry.storage.files import store
 from registry.versions import git_names, history
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-
-    from registry.models import CommitFile, File
 
 MOST_FILES = 1_000
 IGNORE_PATH = ".gitignore"

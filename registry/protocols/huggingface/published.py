@@ -7,35 +7,35 @@ cheap as "yes". Whatever is not found here goes the long way, which knows why.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import AnonymousUser
+from django.db.models import QuerySet
 
+from registry.core.permissions import Actor
 from registry.core.prepared_queries import Prepared
 from registry.models import File, RegisteredModel, Version
 from registry.models.registered_models import listed_for_everybody
 from registry.versions.current import DEPRECATIONS, newest, open_versions, own_versions
 from registry.versions.lifecycle import BRANCH
 
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from registry.core.permissions import Actor
-
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _NOT_WITHDRAWN = tuple(state for state in Version.State if state != Version.State.WITHDRAWN)
-COLUMNS = ("model", "pk", "commit_id", "state", *DEPRECATIONS)
+COLUMNS = ("pk", "commit_id", "state", "model", *DEPRECATIONS)
 
 
 class Place(NamedTuple):
-    """A path at a commit that the reader may have, by ids; ``is_fixed``: immutable and public."""
+    """A path at a commit that the reader may have, by ids; ``is_fixed``: immutable and public.
 
-    model_id: int
+    ``protected`` is the key of a model that only some may have.
+    """
+
     ref: str
     version_id: int
     commit_id: str
     path: str
     is_fixed: bool
+    protected: int | None = None
 
 
 class FileEntry(NamedTuple):
@@ -52,7 +52,7 @@ def place(actor: Actor, namespace: str, name: str, rest: str) -> Place | None:
 
     Or where members of its namespace do. Only for a commit and for `main`; not where `main` is
     another one to writers, not of what is deprecated, of which readers are warned, and not for a
-    token that is bound to a namespace.
+    limited token.
     """
     revision, _, path = rest.partition("/")
     is_commit = bool(_COMMIT.fullmatch(revision))
@@ -61,13 +61,14 @@ def place(actor: Actor, namespace: str, name: str, rest: str) -> Place | None:
     keys = (namespace, name, revision) if is_commit else (namespace, name)
     of_all = _COMMITS if is_commit else _OF_ANY if actor.is_authenticated else _NEWEST
     rows, is_own = of_all.rows(*keys), False
-    if not rows and actor.is_authenticated and actor.bound_to is None:
+    if not rows and actor.is_authenticated and actor.reach is None:
         rows, is_own = (_OWN_COMMITS if is_commit else _OWN).rows(actor.pk, *keys), True
-    for model_id, version_id, commit_id, state, *deprecations in rows:
+    for version_id, commit_id, state, model_id, *deprecations in rows:
         if any(deprecations) or not (is_commit or state == Version.State.PUBLISHED):
             return None
         ref = f"{namespace}/{name}"
-        return Place(model_id, ref, version_id, commit_id, path, is_commit and not is_own)
+        is_fixed, protected = is_commit and not is_own, model_id if is_own else None
+        return Place(ref, version_id, commit_id, path, is_fixed, protected)
     return None
 
 
@@ -85,9 +86,9 @@ def public_file(namespace: str, name: str, rest: str) -> tuple[Place, FileEntry]
     """
     revision, _, path = rest.partition("/")
     if _COMMIT.fullmatch(revision):
-        for model_id, version_id, *row in _COMMIT_FILES.rows(namespace, name, revision, path):
+        for version_id, *row in _COMMIT_FILES.rows(namespace, name, revision, path):
             ref = f"{namespace}/{name}"
-            return Place(model_id, ref, version_id, revision, path, is_fixed=True), FileEntry(*row)
+            return Place(ref, version_id, revision, path, is_fixed=True), FileEntry(*row)
         return None
     at = place(AnonymousUser(), namespace, name, rest)
     entry = file(at) if at else None
@@ -136,7 +137,7 @@ def _commit_files(
         version__model__deprecation=None,
         path=path,
     )
-    columns = ("version__model", "version", "blob", "blob__size", "git_oid", "lfs")
+    columns = ("version", "blob", "blob__size", "git_oid", "lfs")
     return rows.order_by().values_list(*columns)
 
 

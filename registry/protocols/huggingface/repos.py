@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db.models import OuterRef, Subquery
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.protocol import problems
@@ -20,9 +21,6 @@ from registry.people import selectors as people_selectors
 from registry.protocols.huggingface import addresses, eval_results, revisions, shapes
 from registry.protocols.huggingface.views import HubView
 from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
 
 LONGEST_LIST = 1_000
 # The protocol's word for an order -> ours; all of them begin with the largest. Where the hub counts
@@ -138,9 +136,10 @@ def _query(request: Request) -> Query | None:
             "This hub cannot filter by num_parameters. Sort by it instead."
         )
     sort = parameters.get("sort", "")
-    order = ORDERS.get(SPELT.get(sort, sort))
-    if order is None:
-        raise problems.InvalidRequest(f"Sort by one of {', '.join(filter(None, ORDERS))}.")
+    order = problems.expect(
+        ORDERS.get(SPELT.get(sort, sort)),
+        problems.InvalidRequest(f"Sort by one of {', '.join(filter(None, ORDERS))}."),
+    )
     author = _canonical(parameters.get("author", ""))
     if author is None:
         return None

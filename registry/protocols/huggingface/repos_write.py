@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.protocol import digests, problems
@@ -16,9 +17,6 @@ from registry.protocols.huggingface.views import HubView
 from registry.storage.services import uploads
 from registry.versions.lifecycle import BRANCH
 from registry.versions.services import commits, registered_models
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
 
 FIRST_MESSAGE = "initial commit"
 

@@ -7,22 +7,17 @@ import io
 import re
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from rest_framework.request import Request
 
 from hub.protocol import problems
 from registry.api import downloads
-from registry.core import usage
 from registry.models import Blob, CommitFile, File, Variant, Version
 from registry.protocols.huggingface import errors, eval_results, published, revisions
+from registry.protocols.huggingface.revisions import Revision
 from registry.protocols.huggingface.views import HubView
 from registry.versions import git_names, selectors
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-
-    from registry.protocols.huggingface.revisions import Revision
 
 # Where transformers.js looks, and which variant of ours it means.
 LAYOUT = re.compile(r"onnx/model(_fp16|_int8|_quantized)?\.onnx")
@@ -34,10 +29,11 @@ ENTRY = "model.onnx"
 class Content:
     """A file at a commit: its bytes, the names for them, and how long they may be kept.
 
-    ``data`` are the bytes of a file that no commit has, where ``blob`` only has their digest.
+    ``data`` are the bytes of a file that no commit has, where ``blob`` only has their digest;
+    ``protected`` is the key of a model that only some may have.
     """
 
-    model_id: int
+    version_id: int
     commit_id: str
     path: str
     blob: Blob
@@ -46,6 +42,7 @@ class Content:
     is_immutable: bool
     warning: str = ""
     data: bytes | None = None
+    protected: int | None = None
 
 
 class Resolve(HubView):
@@ -56,11 +53,10 @@ class Resolve(HubView):
         content = _find(request, namespace, name, rest)
         plain = request._request  # noqa: SLF001 - DRF's own
         answer = _send(plain, content)
-        if content.path.endswith(".onnx") and downloads.begins_download(plain, answer):
-            usage.notes.add_download(content.model_id)
+        downloads.count(
+            plain, answer, content.version_id, content.path, protected=content.protected
+        )
         return answer
-
-    head = get
 
 
 class Raw(HubView):
@@ -71,7 +67,11 @@ class Raw(HubView):
         content = _find(request, namespace, name, rest)
         plain = request._request  # noqa: SLF001 - DRF's own
         if not content.is_lfs:
-            return _send(plain, content)
+            answer = _send(plain, content)
+            downloads.count(
+                plain, answer, content.version_id, content.path, protected=content.protected
+            )
+            return answer
         pointer = git_names.pointer(content.blob.sha256, content.blob.size)
         part = downloads.answer(
             downloads.DownloadRequest.of(plain),
@@ -87,21 +87,20 @@ class Raw(HubView):
         answer["X-Repo-Commit"] = content.commit_id
         return answer
 
-    head = get
-
 
 def _find(request: Request, namespace: str, name: str, rest: str) -> Content:
     """What an address means to the caller; raises Refused and Withdrawn."""
     at = published.place(request.user, namespace, name, rest)
     if at is not None and (row := published.file(at)):
         return Content(
-            model_id=at.model_id,
+            version_id=at.version_id,
             commit_id=at.commit_id,
             path=at.path,
             blob=Blob(sha256=row.sha256, size=row.size),
             git_oid=row.git_oid,
             is_lfs=row.is_lfs,
             is_immutable=at.is_fixed,
+            protected=at.protected,
         )
     if at is not None and at.path != eval_results.PATH and not LAYOUT.fullmatch(at.path):
         raise errors.no_entry(at.ref, at.path, at.commit_id)
@@ -120,27 +119,27 @@ def _find_out(request: Request, namespace: str, name: str, rest: str) -> Content
     if at.version.state == Version.State.WITHDRAWN:
         raise problems.Withdrawn(f"{at.version.ref} was withdrawn: {at.version.reason}")
     return Content(
-        model_id=model.pk,
+        version_id=at.version.pk,
         commit_id=at.commit_id,
         path=file.path,
         blob=file.blob,
         git_oid=file.git_oid,
         is_lfs=file.lfs,
-        is_immutable=at.is_fixed
-        and model.is_public
-        and not model.is_gated
-        and at.version.state in Version.VISIBLE,
+        is_immutable=at.is_fixed and not model.is_protected and at.version.state in Version.VISIBLE,
         warning=at.warning(request.user),
+        protected=model.pk
+        if model.is_protected or at.version.state not in Version.VISIBLE
+        else None,
     )
 
 
 def _measured(at: Revision) -> Content | None:
     """The file of what this hub measured of a version; None without any."""
     data = eval_results.measured_file(at.version) if at.version else None
-    if data is None:
+    if data is None or at.version is None:
         return None
     return Content(
-        model_id=at.model.pk,
+        version_id=at.version.pk,
         commit_id=at.commit_id,
         path=eval_results.PATH,
         blob=Blob(sha256=hashlib.sha256(data).hexdigest(), size=len(data)),

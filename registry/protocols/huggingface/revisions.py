@@ -9,23 +9,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from hub.protocol import problems, refs
 from registry.cards import cards
+from registry.core.permissions import Actor
 from registry.models import Branch, Commit, File, Ref, RegisteredModel, Version
 from registry.protocols.huggingface import errors
 from registry.storage.files import store
 from registry.versions import deprecations, finders, history, moves, ref_names, selectors
+from registry.versions.deprecations import Notice
 from registry.versions.lifecycle import BRANCH
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from registry.core.permissions import Actor
-    from registry.versions.deprecations import Notice
 
 HEADS = "refs/heads/"
 TAGS = "refs/tags/"

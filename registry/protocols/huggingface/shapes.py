@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from django.utils.crypto import salted_hmac
 
@@ -15,16 +16,12 @@ from hub.protocol.cards import Card
 from registry.cards import licences, result_files
 from registry.catalogue import tags
 from registry.models import Check, CommitFile, File, RegisteredModel, Version
+from registry.protocols.huggingface.revisions import Revision
 from registry.storage.files import store
 from registry.versions import git_names
+from registry.versions.deprecations import Notice
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from registry.protocols.huggingface.revisions import Revision
-    from registry.versions.deprecations import Notice
-
-    Entry = File | CommitFile
+Entry = File | CommitFile
 
 CONFIG_PATH = "config.json"
 CONFIG_LIMIT_BYTES = 1_000_000

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.core import cursors
 from registry.protocols.huggingface import addresses, errors, history, revisions, shapes
+from registry.protocols.huggingface.revisions import Revision
 from registry.protocols.huggingface.views import HubView
 from registry.versions import git_names
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-
-    from registry.protocols.huggingface.revisions import Revision
 
 LONGEST_PAGE = 1_000
 LONGEST_PATHS = 1_000

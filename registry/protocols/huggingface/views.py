@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect
 from rest_framework.parsers import FormParser
 from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from hub.protocol import problems, refs
 from registry.api import parameters
 from registry.api.inputs import FilesParser
 from registry.core.permissions import require
+from registry.models import RegisteredModel
 from registry.protocols.huggingface import errors, revisions
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-
-    from registry.models import RegisteredModel
 
 EXPOSED = (
     "ETag, X-Repo-Commit, X-Error-Code, X-Error-Message, X-Request-Id, X-Total-Count, Link, "
@@ -103,7 +100,7 @@ class BareName(HubView):
         response.status_code = 307
         return response
 
-    head = post = get
+    post = get
 
 
 class Unsupported(HubView):
@@ -127,4 +124,4 @@ class OtherKind(HubView):
         """No such repository."""
         raise errors.no_repo(request.user, "this hub keeps models only")
 
-    head = post = put = delete = get
+    post = put = delete = get

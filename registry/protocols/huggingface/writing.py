@@ -5,19 +5,17 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from hub.protocol import problems, stored
 from registry.api.inputs import FilesParser
 from registry.models import Check, RegisteredModel, Version
 from registry.protocols.huggingface import errors
 from registry.versions import history
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-    from rest_framework.response import Response
 
 HEADS = "refs/heads/"
 

@@ -7,15 +7,13 @@ A hidden model and a missing one are one answer: 401 to guests, so that clients 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.http import HttpResponse, JsonResponse
+from rest_framework.request import Request
 
 from hub.protocol import problems
 from registry.api.problems import translate
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
 
 TOKEN_PATH = "/v2/token"  # noqa: S105 - an address
 

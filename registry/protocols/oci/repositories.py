@@ -12,20 +12,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
 from hub.protocol import digests, problems, refs
+from registry.core.permissions import Actor
 from registry.models import File, Ref, RegisteredModel, Version
 from registry.protocols.oci import artifacts
+from registry.protocols.oci.artifacts import Artifact, Document
 from registry.protocols.oci.errors import Code, Refused
 from registry.versions import deprecations, moves, selectors
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-    from registry.protocols.oci.artifacts import Artifact, Document
 
 LATEST = "latest"
 # How many of a model's newest versions are searched for a digest that was not asked for before.

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, HttpResponseNotModified, JsonResponse
 from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from hub.protocol import digests
 from registry.api import downloads, headers
 from registry.api.authentication import BasicTokenAuthentication, TokenAuthentication, password
-from registry.core import usage
 from registry.models import AccessToken, Blob, User
 from registry.protocols.oci import artifacts, errors
+from registry.protocols.oci.artifacts import Document
 from registry.protocols.oci.errors import Code, Refused
 from registry.protocols.oci.repositories import Repository
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-
-    from registry.protocols.oci.artifacts import Document
 
 # What a guest gets as a token: clients ask nothing without one.
 GUEST = "anonymous"
@@ -74,8 +70,6 @@ class Base(RegistryView):
         words = "Get a token first, with or without a password."
         return errors.answer(request, Code.UNAUTHORIZED, words, 401, "")
 
-    head = get
-
 
 class Token(RegistryView):
     """Where clients get a token: the hub's own, which they sent as a password, or a guest's."""
@@ -103,8 +97,6 @@ class Tags(RegistryView):
             response["Link"] = f'<{after}>; rel="next"'
         return response
 
-    head = get
-
 
 class Manifest(RegistryView):
     """A manifest by its tag or digest."""
@@ -116,8 +108,6 @@ class Manifest(RegistryView):
         if warning := repository.warning(reference):
             response["Warning"] = headers.warning(warning)
         return response
-
-    head = get
 
     def put(self, request: Request, **_: str) -> HttpResponse:
         """No, and how else."""
@@ -142,14 +132,12 @@ class Content(RegistryView):
             return _written(request, document)
         model = repository.model
         plain = request._request  # noqa: SLF001 - DRF's own
-        is_immutable = model.is_public and not model.is_gated
+        is_immutable = not model.is_protected
         response = downloads.send(plain, file.blob, file.path, immutable=is_immutable)
         response["Docker-Content-Digest"] = digest
-        if file.path.endswith(".onnx") and downloads.begins_download(plain, response):
-            usage.notes.add_download(model.pk)
+        protected = model.pk if model.is_protected else None
+        downloads.count(plain, response, file.version_id, file.path, protected=protected)
         return response
-
-    head = get
 
     def delete(self, request: Request, **_: str) -> HttpResponse:
         """No, and how else."""
@@ -172,8 +160,6 @@ class Referrers(RegistryView):
             response["OCI-Filters-Applied"] = "artifactType"
         return response
 
-    head = get
-
 
 class Push(RegistryView):
     """Where a push would begin."""
@@ -194,8 +180,6 @@ class Other(RegistryView):
             Code.NAME_UNKNOWN,
             "A model is named by its namespace and name, as in /v2/zoo/resnet50/manifests/1.",
         )
-
-    head = get
 
 
 def _written(request: Request, document: Document) -> HttpResponseBase:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from django.db.models import Q, QuerySet
@@ -22,9 +22,7 @@ from registry.models import Deprecation, File, Variant, Version
 from registry.models.files import is_candidate
 from registry.protocols.onnx_hub import archives
 from registry.protocols.onnx_hub.archives import Stored
-
-if TYPE_CHECKING:
-    from registry.protocols.onnx_hub.scope import Scope, ServedModel
+from registry.protocols.onnx_hub.scope import Scope, ServedModel
 
 # The first release of ONNX with each opset: ONNX docs/Versioning.md, onnx.helper.VERSION_TABLE.
 RELEASES = {

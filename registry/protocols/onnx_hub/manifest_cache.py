@@ -14,25 +14,22 @@ import json
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.core.cache import cache
+from django.db.models import QuerySet
 from redis.exceptions import RedisError
 
+from registry.core.permissions import Actor
 from registry.models import Event, RegisteredModel
 from registry.protocols.onnx_hub import manifest, scope
+from registry.protocols.onnx_hub.scope import Scope
 
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from registry.core.permissions import Actor
-    from registry.protocols.onnx_hub.scope import Scope
-
-    # An event: its id, its verb, and the model it was about.
-    _EventRow = tuple[int, str, int | None]
-    # The id of a model, and one of its entries.
-    Pair = tuple[int, dict[str, Any]]
+# An event: its id, its verb, and the model it was about.
+_EventRow = tuple[int, str, int | None]
+# The id of a model, and one of its entries.
+Pair = tuple[int, dict[str, Any]]
 
 SECONDS = 3600
 # How often it is checked again for digests being computed, for which there is no event.

@@ -9,18 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import Case, IntegerField, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Lower
 
 from hub.protocol import refs
+from registry.core.permissions import Actor
 from registry.models import RegisteredModel, Version
 from registry.models.registered_models import listed_for_everybody
 from registry.versions.lifecycle import BRANCH
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 EVERYTHING = ("onnx", "models")
 MODELS = "models"

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
 
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from hub.protocol import problems
 from registry.api import downloads
 from registry.core import usage
-from registry.models import RegisteredModel, Version
+from registry.models import Version
 from registry.protocols.onnx_hub import archives, manifest_cache
+from registry.protocols.onnx_hub.archives import Archive
 from registry.protocols.onnx_hub.scope import Scope
 from registry.versions import moves, selectors
 from registry.versions.lifecycle import BRANCH
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-
-    from registry.protocols.onnx_hub.archives import Archive
 
 
 class Manifest(APIView):
@@ -56,8 +52,6 @@ class Manifest(APIView):
             content = manifest_cache.joined(packed, more)
         return HttpResponse(content, content_type="application/json", headers=headers)
 
-    head = get
-
 
 class Media(APIView):
     """A file that a manifest names by model, version and path; repository and ref say no more."""
@@ -83,25 +77,23 @@ class Media(APIView):
         if path.endswith(archives.SUFFIX):
             archive = archives.of_version(version).get(path)
             if archive is not None:
-                return _pack(request, model, archive)
+                return _pack(request, version, archive)
         file = selectors.file(version, path)
         plain = request._request  # noqa: SLF001 - DRF's own
         answer = downloads.send(plain, file.blob, path, immutable=model.is_public)
-        if path.endswith(".onnx") and downloads.begins_download(plain, answer):
-            usage.notes.add_download(model.pk)
+        protected = model.pk if model.is_protected else None
+        downloads.count(plain, answer, version.pk, path, protected=protected)
         return answer
 
-    head = get
 
-
-def _pack(request: Request, model: RegisteredModel, archive: Archive) -> HttpResponseBase:
+def _pack(request: Request, version: Version, archive: Archive) -> HttpResponseBase:
     """An archive, written while it is sent; its tag is known before its digest."""
     headers = {
         "ETag": f'"{archive.key}"',
         "Content-Length": str(archive.size),
         "Accept-Ranges": "none",
         "Cache-Control": "public, max-age=31536000, immutable"
-        if model.is_public
+        if version.model.is_public
         else "private, no-cache",
         "Content-Disposition": f'attachment; filename="{archive.folder}.tar.gz"',
         "Content-Security-Policy": "default-src 'none'; sandbox",
@@ -111,5 +103,12 @@ def _pack(request: Request, model: RegisteredModel, archive: Archive) -> HttpRes
         return HttpResponse(status=304, headers=headers)
     if request.method == "HEAD":
         return HttpResponse(content_type="application/gzip", headers=headers)
-    usage.notes.add_download(model.pk)
-    return StreamingHttpResponse(archive.stream(), content_type="application/gzip", headers=headers)
+    usage.notes.add_download(version.pk)
+    plain = request._request  # noqa: SLF001 - DRF's own
+    answer = StreamingHttpResponse(
+        archive.stream(), content_type="application/gzip", headers=headers
+    )
+    if version.model.is_protected:
+        name = f"{archive.folder}.tar.gz"
+        downloads.report(plain, answer, ("version", version.pk), version.model_id, {"path": name})
+    return answer

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core import signing
+from django.http import HttpResponse
+from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.protocol import problems
@@ -22,10 +25,6 @@ from registry.protocols.huggingface import addresses, errors, writing
 from registry.protocols.huggingface.views import HubView
 from registry.storage.xet import chunks
 from registry.storage.xet import services as xet
-
-if TYPE_CHECKING:
-    from django.http import HttpResponse
-    from rest_framework.request import Request
 
 SALT = "xet"
 LIFETIME_SECONDS = 1_800
@@ -75,9 +74,8 @@ class StoreAuthentication(BaseAuthentication):
         user = User.objects.filter(pk=claims["user"], is_active=True).first()
         token = None
         if claims["token"] is not None:
-            token = (
-                AccessToken.objects.select_related("namespace").filter(pk=claims["token"]).first()
-            )
+            live = AccessToken.objects.filter(expires_at__gt=timezone.now())
+            token = live.select_related("namespace").filter(pk=claims["token"]).first()
         place = request.parser_context["view"].kwargs["place"]
         is_over = (
             user is None or claims["session"] != user.get_session_auth_hash()
@@ -153,7 +151,7 @@ class Nothing(HubView):
         """There is nothing; clients then do without it."""
         raise errors.Refused("There is no such route.")
 
-    head = post = put = patch = delete = get
+    post = put = patch = delete = get
 
 
 def _handle(error: Exception, context: dict[str, Any]) -> HttpResponse:

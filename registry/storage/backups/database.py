@@ -8,6 +8,7 @@ are taken where packages have put several side by side.
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import sqlite3
@@ -16,18 +17,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import connection, connections
 from django.db.backends.postgresql.client import DatabaseClient
 from django.db.migrations.loader import MigrationLoader
 
-if TYPE_CHECKING:
-    import io
-
-    from registry.storage.byte_store import ByteStore, Staged
-
+from registry.storage.byte_store import ByteStore, Staged
 
 # Where the packages of Debian and of Red Hat put the programs of each version.
 PROGRAMS = ("/usr/lib/postgresql/{version}/bin", "/usr/pgsql-{version}/bin")

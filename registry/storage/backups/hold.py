@@ -7,15 +7,12 @@ the backup has ended, or has not been seen for ``LIFETIME`` because it was kille
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from registry.models import Backup
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
 
 # Longer than one blob of the largest size takes to copy.
 LIFETIME = timedelta(hours=6)

@@ -6,19 +6,15 @@ names by SHA-256; the dump and the list of blobs are stored like blobs themselve
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from hub.protocol import digests, strict
-
-if TYPE_CHECKING:
-    import io
-
-    from registry.storage.blob_store import BlobStore
+from registry.storage.blob_store import BlobStore
 
 FOLDER = "backups/"
 FORMAT = 1
@@ -36,7 +32,7 @@ class Manifest:
 
     ``blobs`` is the digest of the list of blobs, ``blob_bytes`` their total size. ``missing`` are
     blobs that the hub itself had lost when the backup was made. ``secret_key`` is empty where the
-    hub had its key from the environment.
+    hub had its key from the environment. ``secret_files`` are the digests of further ones, by name.
     """
 
     uuid: UUID
@@ -52,6 +48,7 @@ class Manifest:
     blob_count: int
     blob_bytes: int
     missing: tuple[str, ...]
+    secret_files: dict[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -61,7 +58,8 @@ class Manifest:
     @property
     def documents(self) -> tuple[str, ...]:
         """The digests of what is stored beside the blobs."""
-        return tuple(filter(None, (self.database, self.blobs, self.secret_key)))
+        own = (self.database, self.blobs, self.secret_key, *self.secret_files.values())
+        return tuple(filter(None, own))
 
     def to_json(self) -> bytes:
         """The document."""

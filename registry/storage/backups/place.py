@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 
+from registry.storage.blob_store import BlobStore
 from registry.storage.files import store_at
-
-if TYPE_CHECKING:
-    from registry.storage.blob_store import BlobStore
 
 
 def place_at(address: str) -> BlobStore:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import structlog
 from django.conf import settings
@@ -21,16 +20,15 @@ from django.utils import timezone
 from hub.protocol import digests
 from hub.protocol.problems import Unavailable
 from registry.core import old_databases
+from registry.core.secret_files import secret_files
 from registry.models import Backup, Reservation, Upload, XetStore, Xorb
 from registry.storage.backups import database
 from registry.storage.backups import manifest as manifests
 from registry.storage.backups.manifest import BadManifestError, Manifest, read_blobs
 from registry.storage.backups.services import SECRET_KEY
+from registry.storage.blob_store import BlobStore
 from registry.storage.files import store
 from registry.storage.transfer import copy_blob
-
-if TYPE_CHECKING:
-    from registry.storage.blob_store import BlobStore
 
 log = structlog.get_logger(__name__)
 
@@ -96,7 +94,7 @@ def restore(
                 yield sha256, problem
             tell(size)
     if not is_loaded:
-        _restore_secret_key(place, manifest)
+        _restore_secrets(place, manifest)
         with place.open(manifest.database) as reader:
             database.load(manifest.engine, reader)
     call_command("migrate", verbosity=0, interactive=False)
@@ -123,13 +121,19 @@ def _is_unfinished(manifest: Manifest) -> bool:
     return Backup.objects.filter(pk=manifest.uuid, ended_at=None, restored_at=None).exists()
 
 
-def _restore_secret_key(place: BlobStore, manifest: Manifest) -> None:
-    """Put the key back, unless the environment gives another. Without it, sessions end."""
+def _restore_secrets(place: BlobStore, manifest: Manifest) -> None:
+    """Put the keys back: the secret key unless the environment gives another, or sessions end."""
     path = Path(settings.HUB_HOME) / SECRET_KEY
-    if not manifest.secret_key or not path.exists() or path.read_text() != settings.SECRET_KEY:
-        return
+    if manifest.secret_key and path.exists() and path.read_text() == settings.SECRET_KEY:
+        _restore_secret(place, manifest.secret_key, path)
+    for file in secret_files:
+        if sha256 := manifest.secret_files.get(file.name):
+            _restore_secret(place, sha256, file.path())
+
+
+def _restore_secret(place: BlobStore, sha256: str, path: Path) -> None:
     unfinished = path.with_suffix(".unfinished")
-    with place.open(manifest.secret_key) as reader:
+    with place.open(sha256) as reader:
         content = reader.read()
     unfinished.unlink(missing_ok=True)
     unfinished.touch(mode=0o600)

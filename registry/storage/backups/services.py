@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, cast
 
 import structlog
 from django.conf import settings
@@ -20,16 +20,15 @@ from django.db import connections
 from django.utils import timezone
 
 from hub.protocol.version import __version__
+from registry.core.secret_files import secret_files
 from registry.models import Backup, Blob
 from registry.storage.backups import database, hold
 from registry.storage.backups import manifest as manifests
 from registry.storage.backups.manifest import Manifest
 from registry.storage.blob_store import BlobStore, key_of
+from registry.storage.byte_store import Staged
 from registry.storage.files import store
 from registry.storage.transfer import copy_blob
-
-if TYPE_CHECKING:
-    from registry.storage.byte_store import Staged
 
 log = structlog.get_logger(__name__)
 
@@ -116,6 +115,11 @@ def _make(place: BlobStore, backup: Backup, tell: Callable[[int], None]) -> Mani
         blob_count=totals.count,
         blob_bytes=totals.bytes,
         missing=totals.missing,
+        secret_files={
+            file.name: _keep(place, place.stage(io.BytesIO(file.path().read_bytes()))).sha256
+            for file in secret_files
+            if file.path().exists()
+        },
     )
     hold.renew(backup)
     place.put(manifests.key_of(manifest.name), io.BytesIO(manifest.to_json()))

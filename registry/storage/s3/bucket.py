@@ -10,9 +10,13 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from hashlib import sha256 as new_sha256
+from http import HTTPStatus
 from typing import IO, Any, cast
 
 import structlog
+from botocore.auth import S3SigV4QueryAuth
+from botocore.awsrequest import AWSRequest
 from botocore.config import Config
 from botocore.exceptions import (
     BotoCoreError,
@@ -20,6 +24,7 @@ from botocore.exceptions import (
     ConnectTimeoutError,
     ReadTimeoutError,
 )
+from botocore.httpsession import URLLib3Session
 
 from hub.protocol import problems
 from registry.core import waiting
@@ -47,6 +52,8 @@ BRIEF_CONNECT_SECONDS, BRIEF_READ_SECONDS = 0.3, 0.7
 QUICK_AT_ONCE, QUICK_PLACE_SECONDS = 8, 0.25
 CONNECTIONS = 64
 RETRY_SECONDS = 5
+# How long the addresses of `checks_content` are valid.
+_TRIAL_SECONDS = 60
 _MISSING = frozenset({"404", "NoSuchKey", "NoSuchUpload", "NotFound"})
 _FULL = frozenset({"QuotaExceeded", "InsufficientCapacity", "XMinioStorageFull", "507"})
 
@@ -94,7 +101,7 @@ class Bucket:
         self.prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
         self._copy_bytes = copy_bytes
         self._copy_part_bytes = copy_part_bytes
-        session = credentials.session()
+        self._session = session = credentials.session()
         region = session.get_config_variable("region") or "us-east-1"
         settings: dict[str, Any] = {
             "max_pool_connections": CONNECTIONS,
@@ -323,6 +330,48 @@ class Bucket:
                 "get_object", Params=self._named(key) | options, ExpiresIn=seconds
             )
         return str(url)
+
+    def sign_upload(self, key: str, sha256: str, size: int, seconds: int) -> str:
+        """An address that takes one content alone, by a PUT with the header X-Amz-Content-SHA256.
+
+        The digest and the size in bytes are signed. Whether the gateway compares them with the
+        content, `checks_content` says.
+        """
+        with self._request(key):
+            named = self._named(key)
+            url = self._client.generate_presigned_url("put_object", Params=named).partition("?")[0]
+            headers = {"Content-Length": str(size), "X-Amz-Content-SHA256": sha256}
+            request = AWSRequest("PUT", url, headers=headers)
+            region = self._client.meta.region_name
+            keys = self._session.get_credentials()
+            S3SigV4QueryAuth(keys, "s3", region, expires=seconds).add_auth(request)
+        return str(request.url)
+
+    def checks_content(self, key: str) -> bool:
+        """Whether the gateway takes at a signed address what was signed, and refuses all else.
+
+        It is tried with content of another digest, of another digest in the header as well, of
+        another length, and without the header.
+        """
+        content, other, longer = b"content", b"another", b"content of another length"
+        digest, wrong = (new_sha256(body).hexdigest() for body in (content, other))
+        url = self.sign_upload(key, digest, len(content), _TRIAL_SECONDS)
+        tries = [(other, digest), (other, wrong), (longer, digest), (content, None)]
+        tries += [(other, "UNSIGNED-PAYLOAD"), (content, digest)]
+        verify = self._session.get_config_variable("ca_bundle") or True
+        http = URLLib3Session(verify=verify, timeout=QUICK_READ_SECONDS)
+        with self._request(key):
+            statuses = []
+            for body, header in tries:
+                headers = {"X-Amz-Content-SHA256": header} if header else {}
+                request = AWSRequest("PUT", url, headers=headers, data=body).prepare()
+                statuses.append(http.send(request).status_code)
+        *refused, accepted = statuses
+        checks = accepted == HTTPStatus.OK and all(400 <= status < 500 for status in refused)
+        checks = checks and self.read(key) == content
+        self.delete([key])
+        log.info("direct_uploads", checks=checks, statuses=statuses)
+        return checks
 
     def _ask(self, operation: str, key: str, **options: Any) -> dict[str, Any]:
         with self._request(key):

@@ -7,19 +7,16 @@ while any of them uses it; beyond the limit, those that were not used for longes
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import structlog
 
 from hub.protocol import digests, problems
 from registry.storage.byte_store import full, size_of
-
-if TYPE_CHECKING:
-    import io
-    from pathlib import Path
 
 log = structlog.get_logger(__name__)
 

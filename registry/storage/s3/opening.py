@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error
 
-if TYPE_CHECKING:
-    from registry.storage.blob_store import BlobStore
+from registry.storage.blob_store import BlobStore
 
 
 def store_of(parts: SplitResult) -> BlobStore:
@@ -25,6 +24,7 @@ def store_of(parts: SplitResult) -> BlobStore:
         settings.HUB_STORAGE_CACHE,
         cache_bytes=settings.HUB_STORAGE_CACHE_BYTES,
         redirects=settings.HUB_STORAGE_REDIRECT,
+        direct_uploads=settings.HUB_STORAGE_DIRECT_UPLOADS,
     )
 
 

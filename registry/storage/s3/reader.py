@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import io
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import structlog
 import urllib3
 from botocore.exceptions import BotoCoreError, ReadTimeoutError
 
 from registry.core import waiting
+from registry.storage.byte_store import Stat
 from registry.storage.s3 import bucket as s3
-
-if TYPE_CHECKING:
-    from registry.storage.byte_store import Stat
-    from registry.storage.s3.bucket import Bucket
+from registry.storage.s3.bucket import Bucket
 
 log = structlog.get_logger(__name__)
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from registry.storage.s3.bucket import Bucket, Part
+from registry.storage.s3.bucket import Bucket, Part
 
 # Parts of one upload that are sent at once. Each takes the memory of a part.
 SENDERS = 4

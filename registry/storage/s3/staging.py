@@ -2,9 +2,10 @@
 
 An upload's objects lie below ``staging/<name>/``: ``begun-<length>`` from its beginning, then
 ``multipart`` (the id of the multipart upload and the key that it makes), ``tail-<offset>`` (the
-bytes after the whole parts), and at last ``content-<unique>``. The content of a key is written by
-one request alone, which knows the tags of all its parts, so what is hashed is what is kept, even
-if two machines receive the same upload at once.
+bytes after the whole parts), and at last ``content-<unique>``, or ``checked-<sha256>`` where the
+client sent it to the bucket itself, which compared it with this digest. The content of a key of the
+hub is written by one request alone, which knows the tags of all its parts, so what is hashed is
+what is kept, even if two machines receive the same upload at once.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from registry.storage.s3.senders import PartSenders
 
 PART_BYTES = 8 * 2**20
 MOST_PARTS = 9_000
+_CHECKED = "checked-"
 
 
 def folder(name: str) -> str:
@@ -194,7 +196,18 @@ class StagedObject:
         self._in_parts += len(body)
 
     def _is_content(self, key: str, row: Object) -> bool:
-        return key.startswith("content-") and row.size == self._length
+        return key.startswith(("content-", _CHECKED)) and row.size == self._length
+
+
+def checked_key(name: str, sha256: str) -> str:
+    """The key of content that the client sends to the bucket, which compares it with the digest."""
+    return f"{folder(name)}{_CHECKED}{sha256}"
+
+
+def checked_digest(sealed: str) -> str:
+    """The SHA-256 with which the bucket compared sealed content; empty where it did not."""
+    _, _, key = sealed.partition("/")
+    return key.removeprefix(_CHECKED) if key.startswith(_CHECKED) else ""
 
 
 def discard(bucket: Bucket, name: str) -> None:

@@ -6,28 +6,29 @@ Moving would copy, so a blob's trash is a mark; its bytes go when its row is gon
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cached_property
 from hashlib import sha256 as new_sha256
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 
+from hub.protocol import digests
 from registry.storage.blob_store import BlobStore, key_of
 from registry.storage.byte_store import STAGING, Staged, Stat
 from registry.storage.s3 import staging
+from registry.storage.s3.bucket import Bucket
 from registry.storage.s3.local_files import LocalFiles
 from registry.storage.s3.reader import open_object
 from registry.storage.s3.senders import PartSenders
 
-if TYPE_CHECKING:
-    import io
-    from pathlib import Path
-
-    from hub.protocol import digests
-    from registry.storage.s3.bucket import Bucket
-
 URL_SECONDS = 300
+# Content that clients send to the bucket: the least and the most bytes (S3's limit of one PUT), and
+# how long its address is valid.
+DIRECT_BYTES, MOST_DIRECT_BYTES, DIRECT_SECONDS = 8 * 2**20, 5 * 2**30, 3600
 # Parts of what is stored without a length: 160 GB in 10,000 of them.
 STAGE_BYTES = 16 * 2**20
 
@@ -38,11 +39,23 @@ class S3Store(BlobStore):
     has_files = False
     moves = False
 
-    def __init__(self, bucket: Bucket, root: Path, *, cache_bytes: int, redirects: bool) -> None:
-        """``cache_bytes`` is what the files for workers may take on this machine's disk."""
+    def __init__(
+        self,
+        bucket: Bucket,
+        root: Path,
+        *,
+        cache_bytes: int,
+        redirects: bool,
+        direct_uploads: bool = False,
+    ) -> None:
+        """``cache_bytes`` is what the files for workers may take on this machine's disk.
+
+        ``redirects`` and ``direct_uploads`` say that clients reach the bucket.
+        """
         super().__init__(root)
         self._bucket = bucket
         self._redirects = redirects
+        self._direct_uploads = direct_uploads
         self._locks = root / "scratch"
         self._locks.mkdir(parents=True, exist_ok=True)
         self._local = LocalFiles(root / "blobs", cache_bytes, self.open)
@@ -109,6 +122,21 @@ class S3Store(BlobStore):
     def staged_bytes(self, name: str) -> int:
         """None of them on this machine's disk."""
         return 0
+
+    def upload_url(self, name: str, sha256: str, size: int) -> str | None:
+        if not (self._takes_uploads and DIRECT_BYTES <= size <= MOST_DIRECT_BYTES):
+            return None
+        key = staging.checked_key(name, sha256)
+        return self._bucket.sign_upload(key, sha256, size, DIRECT_SECONDS)
+
+    @cached_property
+    def _takes_uploads(self) -> bool:
+        """Whether clients may send content to the bucket; tried once in each process."""
+        key = f"{STAGING}trial-{os.urandom(16).hex()}/content"
+        return self._direct_uploads and self._bucket.checks_content(key)
+
+    def hash_staged(self, name: str) -> str:
+        return staging.checked_digest(name) or super().hash_staged(name)
 
     def stage(self, reader: digests.Reader) -> Staged:
         name = f"write-{os.urandom(16).hex()}/content"

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import io
 import uuid
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import timedelta
 from hashlib import sha256 as new_sha256
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import structlog
 from django.conf import settings
@@ -23,14 +21,12 @@ from django.http import UnreadablePostError
 from django.utils import timezone
 
 from hub.protocol import digests, problems
-from registry.core.permissions import require, require_user
+from registry.core.permissions import Actor, require, require_user
 from registry.models import Blob, RegisteredModel, Upload, User
 from registry.storage.byte_store import Staged, StagedWriter, full
 from registry.storage.files import store
 from registry.storage.services import blobs, quotas
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
+from registry.storage.services.hashes import Hashes
 
 log = structlog.get_logger(__name__)
 
@@ -44,34 +40,7 @@ class Stream(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-class _Hashes:
-    """Hashes of uploads in progress, so that the last byte need not wait for a second reading.
-
-    Only a shortcut: a hash is used when it has seen exactly the bytes that lie in staging, which
-    another process may have replaced by as many others since.
-    """
-
-    LIMIT = 256
-
-    def __init__(self) -> None:
-        self._entries: OrderedDict[str, tuple[int, str, Any]] = OrderedDict()
-        self._lock = Lock()
-
-    def take(self, name: str, staged: StagedWriter) -> Any:
-        with self._lock:
-            entry = self._entries.pop(name, None)
-        if entry and entry[:2] == (staged.size, staged.identity):
-            return entry[2]
-        return new_sha256() if staged.size == 0 else None
-
-    def keep(self, name: str, staged: StagedWriter, hasher: Any) -> None:
-        with self._lock:
-            self._entries[name] = (staged.size, staged.identity, hasher)
-            while len(self._entries) > self.LIMIT:
-                self._entries.popitem(last=False)
-
-
-_hashes = _Hashes()
+_hashes = Hashes()
 
 
 def expect_length(filename: str, length: int) -> None:
@@ -100,14 +69,12 @@ def create(
     With a ``model``, the bytes may be claimed by a commit to it; the actor must be its writer. A
     repeat with the same ``key`` returns the upload that the first call opened.
     """
-    # A token bound to a namespace uploads too; only a model there may take the bytes from it.
+    # A limited token uploads too; only a model that it reaches may take the bytes from it.
     user = require_user(actor, "write", any_namespace=True)
     digest = digests.parse(f"sha256:{claimed.removeprefix('sha256:')}") if claimed else ""
     # The key names the row, so that two requests cannot both make it.
     identity = uuid.uuid5(key, f"upload of {user.pk}") if key else uuid.uuid4()
-    if key and (
-        earlier := Upload.objects.filter(pk=identity, owner=user, bound_to_id=user.bound_to).first()
-    ):
+    if key and (earlier := Upload.objects.of(user).filter(pk=identity).first()):
         if earlier.length != length or (digest and earlier.claimed_sha256 != digest):
             raise problems.StateConflict(
                 f"The Idempotency-Key {key} belongs to another upload. Send a new key."
@@ -126,7 +93,7 @@ def create(
             upload = Upload.objects.create(
                 uuid=identity,
                 owner=user,
-                bound_to_id=user.bound_to,
+                **_limits(user),
                 model=model,
                 length=length,
                 filename=filename[:512],
@@ -145,6 +112,14 @@ def create(
         with _alone(upload) as staged:
             _finish(upload, staged)
     return upload
+
+
+def direct_url(upload: Upload) -> str | None:
+    """Where the client sends all bytes itself, by one PUT; None where they go through the hub."""
+    if upload.state == Upload.State.RECEIVING and upload.claimed_sha256:
+        with suppress(problems.Unavailable):
+            return store().upload_url(str(upload.uuid), upload.claimed_sha256, upload.length)
+    return None
 
 
 def append(actor: Actor, *, upload: Upload, offset: int, stream: Stream) -> Upload:
@@ -317,7 +292,7 @@ def _claim(user: User, model: RegisteredModel, staged: list[Staged]) -> dict[str
     Upload.objects.bulk_create(
         Upload(
             owner=user,
-            bound_to_id=user.bound_to,
+            **_limits(user),
             model=model,
             length=file.size,
             offset=file.size,
@@ -329,6 +304,14 @@ def _claim(user: User, model: RegisteredModel, staged: list[Staged]) -> dict[str
         for file in new
     )
     return rows
+
+
+def _limits(user: User) -> dict[str, Any]:
+    """The columns that say which limited token brings bytes; others see every upload anyway."""
+    token = user.access_token
+    if token is None or token.reach is None:
+        return {}
+    return {"token": token, "bound_to": token.namespace}
 
 
 @transaction.atomic

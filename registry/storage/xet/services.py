@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 import uuid
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import IO, TYPE_CHECKING
@@ -20,7 +21,7 @@ from django.utils.crypto import salted_hmac
 
 from hub.protocol import problems
 from registry.core import usage
-from registry.core.permissions import require, require_user
+from registry.core.permissions import Actor, require, require_user
 from registry.models import (
     Backup,
     Namespace,
@@ -34,14 +35,11 @@ from registry.models import (
 from registry.storage.byte_store import full
 from registry.storage.files import store
 from registry.storage.services import quotas, uploads
+from registry.storage.services.uploads import Stream
 from registry.storage.xet import chunks, hashes, shards, xorbs
 
 if TYPE_CHECKING:
     from array import array
-    from contextlib import AbstractContextManager
-
-    from registry.core.permissions import Actor
-    from registry.storage.services.uploads import Stream
 
 MOST_FILES = 10_000
 
@@ -147,12 +145,13 @@ class _XorbIndex:
 
     def __call__(self, name: str) -> tuple[Xorb, array[int]]:
         if name not in self.xorbs:
-            xorb = Xorb.objects.filter(store=self.store, name=name).first()
-            if xorb is None:
-                raise problems.InvalidRequest(
+            xorb = problems.expect(
+                Xorb.objects.filter(store=self.store, name=name).first(),
+                problems.InvalidRequest(
                     f"The shard names the xorb {name}, which this store does not have. Upload it "
                     "first."
-                )
+                ),
+            )
             self.xorbs[name] = xorb, chunks.lengths_of(xorb)
         return self.xorbs[name]
 
@@ -166,8 +165,9 @@ def _touch(of: XetStore) -> None:
 
 
 def _reserved(actor: Actor, to: XetStore, size: int) -> AbstractContextManager[Reservation]:
-    namespace = Namespace.objects.get(models=to.model_id)
-    return quotas.reserved(size, owner=require_user(actor, "write"), namespace=namespace)
+    model = RegisteredModel.objects.select_related("namespace").get(pk=to.model_id)
+    owner = require_user(actor, "write", of=model)
+    return quotas.reserved(size, owner=owner, namespace=model.namespace)
 
 
 def _file() -> IO[bytes]:

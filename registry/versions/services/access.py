@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol import problems
 from registry.core import events
-from registry.core.permissions import require, require_user
+from registry.core.permissions import Actor, require, require_user
 from registry.core.row_locks import lock
 from registry.models import AccessRequest, RegisteredModel, User
 from registry.models.access import AccessStatus as Status
-from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
+from registry.versions import gate_terms, selectors
 
 LONGEST_MESSAGE = 2_000
 LONGEST_REASON = 500
@@ -28,11 +23,15 @@ _VERBS = {
 
 
 @transaction.atomic
-def ask(actor: Actor, *, model: RegisteredModel, message: str = "") -> AccessRequest:
+def ask(
+    actor: Actor, *, model: RegisteredModel, message: str = "", terms_sha256: str = ""
+) -> AccessRequest:
     """Ask for the files of a model that the actor sees; an automatic gate lets in at once.
 
+    The event has the terms of the gate, which the actor agrees to by asking, and their digest.
     Asking again changes the words of a request that waits. Raises NotAuthenticated, InvalidRequest,
-    and StateConflict where there is nothing to ask for, or the answer was no.
+    and StateConflict where there is nothing to ask for, the answer was no, or the terms are not
+    those of ``terms_sha256`` any more.
     """
     user = require_user(actor, of=model)
     message = _short(message, "message", LONGEST_MESSAGE)
@@ -50,6 +49,11 @@ def ask(actor: Actor, *, model: RegisteredModel, message: str = "") -> AccessReq
         return request
     if request is None and selectors.may_have_files(actor, model):
         raise problems.StateConflict(f"You already have access to the files of {model.ref}.")
+    terms = gate_terms.current(actor, model)
+    if terms_sha256 and terms_sha256 != terms.sha256:
+        raise problems.StateConflict(
+            f"The terms of {model.ref} have changed. Read them again before you ask."
+        )
     now = timezone.now()
     is_new = request is None
     request = request or AccessRequest(model=model, user=user, asked_at=now)
@@ -58,7 +62,8 @@ def ask(actor: Actor, *, model: RegisteredModel, message: str = "") -> AccessReq
         request.status, request.decided_at = Status.ACCEPTED, now
     request.save()
     if is_new or request.status == Status.ACCEPTED:
-        _record("access.asked", request, actor, status=request.status)
+        agreed = {"terms": terms.text, "terms_sha256": terms.sha256} if terms.text else {}
+        _record("access.asked", request, actor, status=request.status, **agreed)
     return request
 
 
@@ -105,9 +110,10 @@ def grant(actor: Actor, *, model: RegisteredModel, username: str) -> AccessReque
     Raises NotFound for an unknown user.
     """
     require(actor, "access.decide", model)
-    user = User.objects.filter(username__iexact=username, is_active=True).first()
-    if user is None:
-        raise problems.NotFound(f"User {username[:150]} not found.")
+    user = problems.expect(
+        User.objects.filter(username__iexact=username, is_active=True).first(),
+        problems.NotFound(f"User {username[:150]} not found."),
+    )
     model = lock(model, "namespace")
     request = AccessRequest.objects.filter(model=model, user=user).first()
     if request is not None and request.covers_private:
@@ -136,10 +142,10 @@ def _record(verb: str, request: AccessRequest, actor: Actor, **data: str) -> Non
 
 def _request(model: RegisteredModel, username: str) -> AccessRequest:
     rows = AccessRequest.objects.select_related("user", "decided_by")
-    request = rows.filter(model=model, user__username__iexact=username).first()
-    if request is None:
-        raise problems.NotFound(f"{username[:150]} has not requested access to {model.ref}.")
-    return request
+    return problems.expect(
+        rows.filter(model=model, user__username__iexact=username).first(),
+        problems.NotFound(f"{username[:150]} has not requested access to {model.ref}."),
+    )
 
 
 def _short(text: str, field: str, most: int) -> str:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 
 from hub.protocol import problems
 from registry.core import events
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
 from registry.core.row_locks import lock
 from registry.models import AliasRule, RegisteredModel
 from registry.versions import conditions as kinds
 from registry.versions import ref_names
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 
 @transaction.atomic
@@ -45,8 +42,9 @@ def delete(actor: Actor, *, model: RegisteredModel, alias: str) -> None:
     """Delete the rule of an alias; raises NotFound."""
     require(actor, "ref.move", model)
     model = lock(model)
-    rule = AliasRule.objects.filter(model=model, alias=alias).first()
-    if rule is None:
-        raise problems.NotFound(f"The alias {alias} of {model.ref} has no rule.")
+    rule = problems.expect(
+        AliasRule.objects.filter(model=model, alias=alias).first(),
+        problems.NotFound(f"The alias {alias} of {model.ref} has no rule."),
+    )
     events.record("alias-rule.deleted", rule, actor=actor, model=model, name=alias)
     rule.delete()

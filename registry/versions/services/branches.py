@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 
 from hub.protocol import problems
 from registry.core import events
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
 from registry.core.row_locks import lock
 from registry.models import Branch, Ref, RegisteredModel
 from registry.versions import lifecycle, ref_names
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-    from registry.versions.history import Head
+from registry.versions.history import Head
 
 
 @transaction.atomic

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 
@@ -12,9 +13,6 @@ from hub.protocol.facts import Facts
 from registry.core import events
 from registry.models import Check, File, Variant, Version
 from registry.versions import lifecycle
-
-if TYPE_CHECKING:
-    from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.utils import timezone
@@ -19,7 +18,7 @@ from django.utils import timezone
 from hub.protocol import problems, refs
 from registry.cards import cards, refused_cards
 from registry.core import events
-from registry.core.permissions import require, require_user
+from registry.core.permissions import Actor, require, require_user
 from registry.core.row_locks import lock
 from registry.models import Blob, Commit, CommitFile, File, RegisteredModel, Upload, User, Version
 from registry.storage import file_types
@@ -27,9 +26,6 @@ from registry.storage.files import store
 from registry.storage.services import blobs, quotas
 from registry.versions import git_names, history, lifecycle
 from registry.versions.services import files as file_services
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 LONGEST_MESSAGE = 500
 # Clients compare this text.
@@ -221,12 +217,13 @@ def _delete(after: dict[str, _Entry], change: Delete) -> None:
 
 
 def _entry(change: Add, stored: dict[str, Blob]) -> _Entry:
-    blob = stored.get(change.sha256)
-    if blob is None:
-        raise problems.BlobUnknown(
+    blob = problems.expect(
+        stored.get(change.sha256),
+        problems.BlobUnknown(
             f"{change.path}: sha256:{change.sha256} is not in this model, and you have not "
             "uploaded it. Upload the file first."
-        )
+        ),
+    )
     if change.size is not None and change.size != blob.size:
         raise problems.InvalidRequest(
             f"{change.path}: sha256:{change.sha256} has {blob.size} bytes, not {change.size}."

@@ -8,7 +8,6 @@ deletes at once and without limit.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import transaction
@@ -18,12 +17,9 @@ from django.utils import timezone
 from hub import counting
 from hub.protocol import problems
 from registry.core import events
-from registry.core.permissions import has_scope, require
+from registry.core.permissions import Actor, has_scope, require
 from registry.core.row_locks import lock
 from registry.models import Event, RegisteredModel, User
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 VERBS = ("model.deleted", "model.moved")
 HOUR = timedelta(hours=1)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 
 from hub.protocol import problems, refs
 from registry.core import events
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
 from registry.core.row_locks import lock
 from registry.models import Deprecation, RegisteredModel, SearchDocument, Version
 from registry.models.deprecations import LONGEST_MESSAGE
 from registry.versions import lifecycle, selectors
 
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-
-    Subject = RegisteredModel | Version
+Subject = RegisteredModel | Version
 
 
 @transaction.atomic

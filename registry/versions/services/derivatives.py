@@ -6,26 +6,23 @@ moves to the new file and the old one stays readable.
 
 from __future__ import annotations
 
+import io
 import os
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 
 from hub.protocol import problems, proofs, refs
 from hub.protocol.facts import Facts
+from hub.protocol.proofs import Proof
 from registry.core import events
 from registry.models import File, Variant, Version
 from registry.storage.services import blobs, quotas
 from registry.versions import lifecycle
 from registry.versions.services.files import git_names
-
-if TYPE_CHECKING:
-    import io
-    from uuid import UUID
-
-    from hub.protocol.proofs import Proof
 
 MARK = 8
 

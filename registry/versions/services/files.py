@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -12,16 +12,13 @@ from django.utils import timezone
 from hub.protocol import digests, problems, refs
 from registry.cards import cards, refused_cards
 from registry.core import events
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
 from registry.models import Blob, File, Version
 from registry.storage import bundles, file_types
 from registry.storage.files import store
 from registry.storage.services import blobs, quotas, uploads
 from registry.versions import blob_selectors, lifecycle
 from registry.versions import git_names as version_git_names
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 
 def put(actor: Actor, *, version: Version, path: str, digest: str) -> tuple[File, bool]:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 
 from hub.protocol import problems
 from registry.cards import mentions, names
 from registry.core import events
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
 from registry.datasets import selectors as dataset_selectors
 from registry.models import Dataset, NameConfirmation, RegisteredModel
 from registry.models.mentions import MentionKind
 from registry.versions import selectors
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 
 @transaction.atomic

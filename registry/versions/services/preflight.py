@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from hub.protocol import digests, problems, refs
 from registry.cards import cards
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
 from registry.models import Namespace, RegisteredModel, RetiredName, Version
 from registry.storage.bundles import Bundle, Preflight
 from registry.storage.services import quotas
 from registry.versions import blob_selectors, selectors
 from registry.versions.services import files as file_services
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 
 def check(

@@ -5,19 +5,16 @@ Writers make tags and delete their own; aliases and the tags of others are for m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 
 from hub.protocol import problems
 from registry.core import events
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
 from registry.core.row_locks import lock
 from registry.models import Ref, RegisteredModel, RetiredTag, Version
 from registry.versions import alias_rules, history, lifecycle, ref_names
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 
 @transaction.atomic
@@ -46,9 +43,10 @@ def put(
         )
     ref_names.check(name, number)
     model = lock(model)
-    version = Version.objects.filter(model=model, number=number, state__in=Version.SERVED).first()
-    if version is None:
-        raise problems.NotFound(f"{model.ref} has no published version {number}.")
+    version = problems.expect(
+        Version.objects.filter(model=model, number=number, state__in=Version.SERVED).first(),
+        problems.NotFound(f"{model.ref} has no published version {number}."),
+    )
     existing = ref_names.expect_free(model, name, kind, version, str(version.commit_id))
     details: dict[str, Any] = {"message": " ".join(message.split())} if message else {}
     if kind == Ref.Kind.ALIAS:

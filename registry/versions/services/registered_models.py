@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -10,15 +10,12 @@ from django.utils import timezone
 from hub.protocol import problems, refs
 from hub.protocol.vocabularies import task_name
 from registry.core import events, public_counts
-from registry.core.permissions import has_scope, require
+from registry.core.permissions import Actor, has_scope, require
 from registry.core.row_locks import lock
 from registry.models import Namespace, RegisteredModel, RetiredName, SearchDocument
 from registry.storage.services import quotas
 from registry.versions.services import deletions
 from registry.versions.services import names as confirmations
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 EDITABLE = ("visibility", "gate", "summary", "license", "task", "keywords")
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 
 from hub.protocol import problems
 from registry.core import events
-from registry.core.permissions import require, require_user
+from registry.core.permissions import Actor, require, require_user
 from registry.core.row_locks import lock
 from registry.models import Branch, Commit, Ref, RegisteredModel, Version
 from registry.storage.services import quotas
 from registry.versions import history
 from registry.versions.services import commits
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 
 @transaction.atomic

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -11,16 +11,11 @@ from django.utils import timezone
 from hub.protocol import problems, refs
 from registry.cards import cards
 from registry.core import events
-from registry.core.permissions import require
+from registry.core.permissions import Actor, require
 from registry.core.row_locks import lock
 from registry.models import DraftKey, RegisteredModel, User, Version
+from registry.models.versions import VersionState
 from registry.versions import dependents, lifecycle, ref_names
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from registry.core.permissions import Actor
-    from registry.models.versions import VersionState
 
 KEY_LIFETIME = timedelta(days=1)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from registry.api.inputs import OPTIONAL_TEXT, Input
 from registry.api.operations import VersionView, detail, listing, operation, resource
@@ -13,9 +13,7 @@ from runners.api.benchmarks.measurements import ComparisonOutput
 from runners.api.serializers import JobOutput
 from runners.benchmarks import comparisons
 from runners.benchmarks import selectors as benchmarks
-
-if TYPE_CHECKING:
-    from runners.models import Comparison
+from runners.models import Comparison
 
 
 class ComparisonInput(Input):

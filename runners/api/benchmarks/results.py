@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.http import FileResponse, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
 
 from hub.protocol import problems
 from registry.api.inputs import OPTIONAL_TEXT, Input, Items
@@ -35,11 +36,7 @@ from runners.benchmarks import (
     selectors as benchmark_selectors,
 )
 from runners.engine.benchmark.options import Options
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-
-    from runners.models import Challenge, ContributedRecord, Measurement
+from runners.models import Challenge, ContributedRecord, Measurement
 
 SIGNATURE = "Hub-Signature"
 FILTERS = ("variant", "precision", "device", "runtime", "provider", "scenario")

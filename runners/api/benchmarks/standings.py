@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from registry.api import pagination
 from registry.api.operations import View, detail, listing, resource
@@ -18,12 +20,7 @@ from runners.api.benchmarks.measurements import (
 )
 from runners.api.benchmarks.results import whole_number
 from runners.benchmarks import rankings, selectors
-
-if TYPE_CHECKING:
-    from rest_framework.request import Request
-    from rest_framework.response import Response
-
-    from runners.models import Environment
+from runners.models import Environment
 
 TEXTS = ("task", "key", "device", "runtime", "provider", "scenario", "precision")
 NUMBERS = ("batch", "max_parameters", "max_bytes")

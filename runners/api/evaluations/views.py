@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -17,9 +17,7 @@ from runners.engine.evaluation import rules
 from runners.evaluations import scheduling
 from runners.evaluations import selectors as evaluations
 from runners.evaluations.selectors import Measured
-
-if TYPE_CHECKING:
-    from runners.models import Job
+from runners.models import Job
 
 
 class PairsOutput(Output[Pairs]):

@@ -8,14 +8,12 @@ functions: whoever doubts a rate takes the decision again from the counts of eac
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol.intervals import Level
 from runners.engine.benchmark import statistics
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 RULE = (
     f"the percentile's estimate by early stopping, at {int(Level.COMPARISON)} % confidence, is at "

@@ -11,15 +11,13 @@ import os
 import platform
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol.devices import cpu_model, cpuinfo
+from runners.engine.benchmark.options import Options
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED
+from runners.engine.benchmark.requests import SessionFacts
 from runners.engine.hardware import devices
-
-if TYPE_CHECKING:
-    from runners.engine.benchmark.options import Options
-    from runners.engine.benchmark.requests import SessionFacts
 
 _CPU = Path("/sys/devices/system/cpu")
 # The bits that decide which kernels a runtime chooses, as /proc/cpuinfo calls them.

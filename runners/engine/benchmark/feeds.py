@@ -1,17 +1,21 @@
 """The inputs of a benchmark: made once for a job, read by each of its processes.
 
 Every dimension is bound: the batch as asked, named dimensions and whole inputs as asked, the sides
-of pictures to 224, and the rest to the first size of a short list that the model can run on.
+of pictures to 224, others as the card declares them, and the rest to the first size of a short list
+that the model can run on. Values are those that the card declares, where it declares any.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hub.protocol import inputs as declarations
+from hub.protocol.inputs import DeclaredInput
 from runners.engine import runtimes
 from runners.engine.benchmark import shapes, stored
 from runners.engine.benchmark.answers import Port, Prepared
@@ -21,8 +25,6 @@ from runners.engine.onnx_files.datasets import Value, required_inputs
 from runners.engine.runs import child_runs, generate
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import onnx
 
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 _SIZES = (128, 16, 1, 576)
 _PICTURE_SIDE = 224
 _BUNDLED, _MOST_DATASETS = "bundled ", 3
+_SEEDED, _AS_DECLARED = "seeded", "declared by the card, "
 _CHANNELS = frozenset({1, 3, 4})
 
 
@@ -55,11 +58,12 @@ def make(model_path: Path, folder: Path, request: SessionRequest) -> Prepared:
 
 
 def of_record(
-    path: Path, ports: Sequence[Mapping[str, Any]], source: str, seed: int
+    path: Path, ports: Sequence[Mapping[str, Any]], source: str, seed: int, declared: Any
 ) -> dict[str, Value]:
     """The values that a record was made with, from what it says of its inputs.
 
-    Raises UnsuitableInputError where the model cannot have had these inputs.
+    ``declared`` is the key `inputs` of the card. Raises UnsuitableInputError where the model cannot
+    have had these inputs.
     """
     model = child_runs.load(path)
     values: dict[str, Value] | None = None
@@ -74,8 +78,9 @@ def of_record(
         named = {str(port.get("name")): list(port.get("shape", ())) for port in ports}
         request = SessionRequest(model=str(path), seed=seed, input_shapes=named)
         _bind(model, 1, _sizes(model, request))
+        rows = declarations.parse(declared) if source.startswith(_AS_DECLARED) else ()
         try:
-            values = generate.generate(model, seed=seed, size=1)
+            values = generate.generate(model, seed=seed, size=1, declared=rows)
         except generate.CannotGenerateError as error:
             raise UnsuitableInputError(text.message(str(error))) from None
     stated = {str(port.get("name")): list(port.get("shape", ())) for port in ports}
@@ -101,18 +106,20 @@ def _all_candidates(
 def _candidates(
     model: onnx.ModelProto, beside: Path, request: SessionRequest
 ) -> Iterator[tuple[str, dict[str, Value]]]:
-    _bind(model, request.batch, request.shapes)
+    declared = declarations.parse(request.declared)
+    _bind(model, request.batch, request.shapes, declared)
+    source = f"{_AS_DECLARED}{_SEEDED}" if declared else _SEEDED
     words = ""
     for size in _SIZES:
         try:
-            values = generate.generate(model, seed=request.seed, size=size)
+            values = generate.generate(model, seed=request.seed, size=size, declared=declared)
         except generate.CannotGenerateError as error:
             words = text.message(str(error))
             continue
         if not _free(model):
-            yield "seeded", values
+            yield source, values
             break
-        yield f"seeded, free dimensions {size}", values
+        yield f"{source}, free dimensions {size}", values
     if request.batch == 1 and not request.shapes and not request.input_shapes:
         for dataset in datasets.read(beside, model)[:_MOST_DATASETS]:
             if all(port.name in dataset.inputs for port in required_inputs(model)):
@@ -188,16 +195,36 @@ def _is_free_first(port: onnx.ValueInfoProto) -> bool:
     return len(dims) > 1 and not (dims[0].HasField("dim_value") and dims[0].dim_value > 0)
 
 
-def _bind(model: onnx.ModelProto, batch: int, dimensions: dict[str, int]) -> None:
-    """Give the free dimensions of the graph's inputs the sizes that are known."""
-    ports = [port.type.tensor_type.shape.dim for port in required_inputs(model)]
+def _bind(
+    model: onnx.ModelProto,
+    batch: int,
+    dimensions: dict[str, int],
+    declared: Sequence[DeclaredInput] = (),
+) -> None:
+    """Give the free dimensions of the graph's inputs the sizes that are known.
+
+    The first of several is that of the batch, whatever the card declares.
+    """
+    shapes = {row.name: row.shape or () for row in declared}
+    required = [
+        (port.type.tensor_type.shape.dim, shapes.get(port.name, ()))
+        for port in required_inputs(model)
+    ]
+    ports = [dims for dims, _ in required]
     sizes = {
-        dims[0].dim_param: batch for dims in ports if len(dims) > 1 and dims[0].dim_param
-    } | dimensions
-    for dims in ports:
+        dim.dim_param: size
+        for dims, shape in required
+        for dim, size in zip(dims, shape, strict=False)
+        if dim.dim_param and size
+    }
+    sizes |= {dims[0].dim_param: batch for dims in ports if len(dims) > 1 and dims[0].dim_param}
+    sizes |= dimensions
+    for dims, shape in required:
+        own = [None, *shape[1:]] if len(dims) > 1 else shape
         for place, dim in enumerate(dims):
             if not dim.HasField("dim_value") or dim.dim_value < 0:
-                size = sizes.get(dim.dim_param) or _usual(dims, place, batch)
+                stated = own[place] if len(shape) == len(dims) else None
+                size = sizes.get(dim.dim_param) or stated or _usual(dims, place, batch)
                 if size:
                     dim.dim_value = size
     if batch != 1 and not any(len(dims) > 1 and dims[0].dim_value == batch for dims in ports):

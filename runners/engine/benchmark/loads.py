@@ -6,14 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runners.engine.benchmark import batches, bounds, provider_options, statistics
 from runners.engine.benchmark import record as form
+from runners.engine.benchmark.record import Document
 from runners.engine.benchmark.rules import Broken
-
-if TYPE_CHECKING:
-    from runners.engine.benchmark.record import Document
 
 _CURE = "Send the record as `hub bench` wrote it."
 

@@ -12,12 +12,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from runners.engine.benchmark import record as form
 
-if TYPE_CHECKING:
-    Infer = Callable[[], object]
+Infer = Callable[[], object]
 
 _clock = time.perf_counter_ns
 LEAST_WARMUP = 10

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from hub.protocol import stored
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine.benchmark import bounds, provider_options, summary
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.requests import SessionRequest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MOST_THREADS, MOST_BATCH, MOST_SAMPLES = 256, 4096, 50_000
 MOST_CONCURRENCY, MOST_BOUND_MS = 64, 600_000.0
@@ -61,6 +59,8 @@ class Options:
     # Sizes of named dimensions, and whole shapes of inputs.
     shapes: dict[str, int] = field(default_factory=dict)
     input_shapes: dict[str, list[int]] = field(default_factory=dict)
+    # The key `inputs` of the card: values and free sizes that it declares.
+    inputs: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
     cores: tuple[int, ...] = ()
     processes: int = 10
@@ -186,6 +186,7 @@ class Options:
             batch=self.batch or 1,
             shapes=self.shapes,
             input_shapes=self.input_shapes,
+            declared=self.inputs,
             seed=self.seed,
             warmup_seconds=self.warmup_seconds,
             warmup_cap_seconds=self.warmup_cap_seconds,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -16,16 +17,12 @@ from onnx import TensorProto, helper, numpy_helper
 from runners.engine.benchmark import procedure, summary, task, verdicts
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.assembling import now
+from runners.engine.benchmark.options import Options
 from runners.engine.benchmark.subjects import Subject, TroubleError
 from runners.engine.benchmark.verdicts import SpeedChange
 from runners.engine.confine.children import EndingKind
 from runners.engine.jobs import Job, JobError
 from runners.engine.reports import Finding, Report
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runners.engine.benchmark.options import Options
 
 COMPARISON = "comparison.json"
 # No limit of a calibrated host is below these: clocks tick in hundredths, and kernels do chores.

@@ -12,14 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME, ONNXRUNTIME_WEB, OPENVINO
 from runners.engine.benchmark import power, rank_correlation, releases
 from runners.engine.benchmark import record as form
-
-if TYPE_CHECKING:
-    from runners.engine.benchmark.record import Document, Process
+from runners.engine.benchmark.record import Document, Process
 
 _ON_CPU = frozenset({"CPUExecutionProvider", "OpenVINO:CPU"})
 _SUMMED_CALLS = frozenset({form.SINGLE_STREAM, form.MULTI_STREAM, form.OFFLINE})

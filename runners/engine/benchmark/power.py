@@ -10,13 +10,11 @@ import csv
 import functools
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from runners.engine.benchmark.options import Options
 from runners.engine.benchmark.record import GPU_PROVIDERS, NOT_EXPOSED
 from runners.engine.hardware import devices, readings
-
-if TYPE_CHECKING:
-    from runners.engine.benchmark.options import Options
 
 _SOURCES = {
     "owid": "Ember and Energy Institute, processed by Our World in Data (CC BY 4.0)",

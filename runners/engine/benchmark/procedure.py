@@ -8,18 +8,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runners.engine.benchmark import summary, trials, verdicts
 from runners.engine.benchmark.assembling import assemble, now
+from runners.engine.benchmark.options import Options
 from runners.engine.benchmark.record import NOT_EXPOSED, Document, Process
 from runners.engine.benchmark.subjects import Subject, TroubleError
 from runners.engine.benchmark.urgent_work import sleep
 from runners.engine.hardware import devices, readings
-
-if TYPE_CHECKING:
-    from runners.engine.benchmark.options import Options
-    from runners.engine.jobs import Job
+from runners.engine.jobs import Job
 
 _SWEEP_PROCESSES = 5
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
 from operator import mul
 
 _LEAST = 32
@@ -13,14 +14,10 @@ def ranks(values: Sequence[int]) -> list[float]:
     """The rank of each value, equal ones sharing their mean."""
     order = sorted(range(len(values)), key=values.__getitem__)
     places = [0.0] * len(values)
-    begin = 0
-    while begin < len(order):
-        end = begin
-        while end + 1 < len(order) and values[order[end + 1]] == values[order[begin]]:
-            end += 1
-        for place in range(begin, end + 1):
-            places[order[place]] = (begin + end) / 2
-        begin = end + 1
+    for _, ties in groupby(enumerate(order), key=lambda place: values[place[1]]):
+        positions, indices = zip(*ties, strict=True)
+        for index in indices:
+            places[index] = (positions[0] + positions[-1]) / 2
     return places
 
 

@@ -10,39 +10,37 @@ import math
 import time
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from hub.protocol import stored
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine.benchmark import outputs
+from runners.engine.jobs import Job
 from runners.engine.onnx_files import datasets
 from runners.engine.reports import Finding, Report
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runners.engine.jobs import Job
 
 _TIMED_SECONDS, _MOST_RUNS = 0.5, 50
 _FAILURE = Finding("not-recomputed", "error", "The outputs could not be recomputed")
 
 
 def run(job: Job) -> Report:
-    """Compute the outputs for each of the `inputs` in the options, in their order.
+    """Compute the outputs for each of the `parts` in the options, in their order.
 
     A row of `facts["outputs"]` has `tensors`, `repeats` and `fastest_ms`, on one thread.
     """
     external = job.scan()
     beside = datasets.paths(job.request.files, job.request.entry)
     job.lay_out([job.request.entry, *external, *beside])
+    declared = job.request.options.get("inputs")
     rows = [
-        job.answer("recompute", partial(_compute, job.model, inputs), _FAILURE)
-        for inputs in stored.rows(job.request.options.get("inputs"))
+        job.answer("recompute", partial(_compute, job.model, inputs, declared), _FAILURE)
+        for inputs in stored.rows(job.request.options.get("parts"))
     ]
     return job.report("passed", facts={"outputs": rows})
 
 
-def _compute(path: Path, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def _compute(path: Path, inputs: Mapping[str, Any], declared: Any) -> dict[str, Any]:
     from runners.engine import runtimes  # noqa: PLC0415 - only children load it
     from runners.engine.benchmark import feeds  # noqa: PLC0415
 
@@ -51,6 +49,7 @@ def _compute(path: Path, inputs: Mapping[str, Any]) -> dict[str, Any]:
         list(stored.rows(inputs.get("ports"))),
         stored.text(inputs.get("source")),
         stored.count(inputs.get("seed")),
+        declared,
     )
     infer = runtimes.of(ONNXRUNTIME).open(path)
     first, again = infer(values), infer(values)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import stored
 from runners.engine.benchmark import batches, bounds
@@ -34,8 +34,7 @@ from runners.engine.benchmark.record import (
     InvalidRecordError,
 )
 
-if TYPE_CHECKING:
-    Check = Callable[[Any, str], None]
+Check = Callable[[Any, str], None]
 
 _MOST_TEXT = 2000
 _MOST_ROWS = 5000

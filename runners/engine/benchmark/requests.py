@@ -37,6 +37,8 @@ class SessionRequest:
     # Sizes of dimensions by name, and shapes of inputs by name.
     shapes: dict[str, int] = field(default_factory=dict)
     input_shapes: dict[str, list[int]] = field(default_factory=dict)
+    # The key `inputs` of the card.
+    declared: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
     warmup_seconds: float = 0.0
     warmup_cap_seconds: float = 0.0

@@ -13,14 +13,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME, ONNXRUNTIME_WEB, OPENVINO
 from runners.engine.benchmark import physics, power, processors, rank_correlation
 from runners.engine.benchmark import record as form
-
-if TYPE_CHECKING:
-    from runners.engine.benchmark.record import Document, Process
+from runners.engine.benchmark.record import Document, Process
 
 # Nanoseconds. A bound model of one Identity node takes 1,800 in ONNX Runtime 1.31 on a Zen 5 core.
 LEAST_SAMPLE_NS = 500

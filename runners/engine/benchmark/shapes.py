@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    # A size, the name of one, or None where the model states neither; None for an unknown rank.
-    Declared = Sequence[int | str | None] | None
+Declared = Sequence[int | str | None] | None
 
 _MOST_TEXT = 300
 

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from hub.protocol.intervals import Level
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Of claims about percentiles.
 CONFIDENCE = Level.COMPARISON.share

@@ -6,10 +6,8 @@ A timed process imports this and nothing of what made the values.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 _MANIFEST, _ARRAYS = "inputs.json", "inputs.npz"
 

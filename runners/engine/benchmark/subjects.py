@@ -6,7 +6,8 @@ This side opens no model and believes only the shape of what the children answer
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from hub.protocol.devices import usable_cores
 from runners.engine.benchmark import (
@@ -19,18 +20,14 @@ from runners.engine.benchmark import (
     statistics,
 )
 from runners.engine.benchmark import record as form
+from runners.engine.benchmark.options import Options
 from runners.engine.benchmark.record import NOT_EXPOSED, Process
 from runners.engine.benchmark.requests import ProcessRequest, Profile, SessionFacts, SessionRequest
 from runners.engine.benchmark.urgent_work import Cutter, UrgentWork
 from runners.engine.confine.children import Ending, EndingKind, Stop
 from runners.engine.hardware import devices
+from runners.engine.jobs import Job
 from runners.engine.onnx_files import staging, text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runners.engine.benchmark.options import Options
-    from runners.engine.jobs import Job
 
 _FILE_BYTES = 1 << 30
 _PREPARE_SECONDS = 120

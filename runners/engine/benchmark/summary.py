@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from hub.protocol import intervals
+from hub.protocol.intervals import Estimate
 from runners.engine.benchmark import bounds, comparability, statistics
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.record import NOT_APPLICABLE, NOT_EXPOSED, Document, Process
 from runners.engine.benchmark.statistics import rounded
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from hub.protocol.intervals import Estimate
 
 # Until a host is calibrated; a calibration may lower these, and nothing may raise them.
 PROVISIONAL = {

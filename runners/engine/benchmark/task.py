@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from runners.engine.benchmark import power, procedure, summary
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.options import Options, UnusableOptionError
+from runners.engine.benchmark.record import Document
 from runners.engine.benchmark.subjects import Subject
 from runners.engine.jobs import Job, JobError
 from runners.engine.onnx_files import datasets
 from runners.engine.reports import Finding, Outcome, Report
-
-if TYPE_CHECKING:
-    from runners.engine.benchmark.record import Document
 
 RECORD, SAMPLES = "record.json", "samples.csv"
 _OUTCOMES: dict[str, Outcome] = {form.FAILED: "failed", form.REJECTED: "errored"}

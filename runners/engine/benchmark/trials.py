@@ -8,13 +8,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
 
 from runners.engine.benchmark import batches, bounds, environments, summary
+from runners.engine.benchmark.record import Process
 from runners.engine.benchmark.subjects import Subject, TroubleError
-
-if TYPE_CHECKING:
-    from runners.engine.benchmark.record import Process
 
 NOT_MET = "latency-bound-not-met"
 # How often a rate may turn out to be above the bound when it is measured in all processes.

@@ -10,18 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import stored
+from hub.protocol.benchmark_metrics import BenchmarkMetric
 from hub.protocol.devices import DeviceClass, device_class
 from runners.engine.benchmark import batches, bounds
 from runners.engine.benchmark.record import NOT_EXPOSED
 
-if TYPE_CHECKING:
-    from hub.protocol.benchmark_metrics import BenchmarkMetric
-
-    # A number, or why there is none: not-exposed or not-applicable.
-    Reading = float | str
+Reading = float | str
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,20 +7,17 @@ what a neighbour does to one he does to the other, and only their ratio counts. 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol import intervals
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark import record_shape, summary
+from runners.engine.benchmark.record import Document, Process
 from runners.engine.benchmark.statistics import rounded
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from runners.engine.benchmark.record import Document, Process
-
-    Pair = tuple[Document, Document]
+Pair = tuple[Document, Document]
 
 FORMAT = "onnx-model-hub/speed-comparison"
 

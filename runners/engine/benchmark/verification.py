@@ -8,14 +8,12 @@ repeat them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runners.engine.benchmark import loads, record_shape, rules, summary, verdicts
 from runners.engine.benchmark import record as form
+from runners.engine.benchmark.record import Document, Process
 from runners.engine.benchmark.rules import Broken
-
-if TYPE_CHECKING:
-    from runners.engine.benchmark.record import Document, Process
 
 _MOST = 20
 # How far apart the samples' own time and that of the whole timed part may be: so many times, and

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from hub.protocol import strict
-from hub.protocol.node_certificates import SearchOutcome  # noqa: TC001 - the reader needs it
-from runners.engine.certificates.domains import ValueKind  # noqa: TC001 - as above
+from hub.protocol.node_certificates import SearchOutcome
+from runners.engine.certificates.domains import ValueKind
 
 # A size that ran with fewer values was not searched, unless both forms refused many others.
 LEAST_SIZES = 3

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import onnx
 
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import opsets, runtimes
+from runners.engine.certificates.keys import NodeKey, have_same_operators
 from runners.engine.opsets import schemas
-
-if TYPE_CHECKING:
-    from runners.engine.certificates.keys import NodeKey
-    from runners.engine.opsets.outcome import Conversion
+from runners.engine.opsets.outcome import Conversion
 
 # Rises with every change of what is searched or how outputs are compared.
 METHOD = 1
@@ -46,21 +43,13 @@ def converted(key: NodeKey) -> ConvertedNode:
     For children only, since the libraries may crash.
     """
     model = _complete(key.model())
-    conversion = opsets.convert(model, key.target)
     lower = schemas.since(key.op, key.target) or key.target
-    if conversion.model is not None and key.source < lower < key.target:
+    if key.source < lower < key.target:
         nearer = opsets.convert(model, lower)
-        if nearer.model is not None and _is_same(nearer.model, conversion.model, key.target, lower):
+        # The converter goes from opset to opset, so nothing would follow.
+        if nearer.model is not None and have_same_operators(nearer.model, key.target, lower):
             return ConvertedNode(replace(key, target=lower), model, nearer)
-    return ConvertedNode(key, model, conversion)
-
-
-def _is_same(left: onnx.ModelProto, right: onnx.ModelProto, *opset_pair: int) -> bool:
-    """Whether both have the same graph, of operators that mean the same in two opsets."""
-    operators = {node.op_type for node in left.graph.node}
-    return left.graph == right.graph and all(
-        schemas.same(op, *opset_pair) or schemas.widened(op, *opset_pair) for op in operators
-    )
+    return ConvertedNode(key, model, opsets.convert(model, key.target))
 
 
 def _complete(model: onnx.ModelProto) -> onnx.ModelProto:

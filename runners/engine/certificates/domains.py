@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,8 @@ LARGE_SHARE_OF_HALF = 2.0**-6
 # Ranks to try where the rank of an input is not known; its sizes have classes of their own.
 _RANKS = (4, 3, 2, 1)
 _UNKNOWN = 1000
+# Gates of recurrent operators: so many times `hidden_size` is the second size of their weights.
+_GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
 
 class ValueKind(StrEnum):
@@ -79,14 +81,52 @@ class InputPlan:
 def plans(key: NodeKey) -> Iterator[InputPlan]:
     """The runs of a search, in order: sizes first, then kinds of values."""
     seed = zlib.crc32(key.digest.encode())
+    implied = implied_sizes(key)
     is_open = any(kind.classes is None for kind in key.inputs)
     for rank in _RANKS if is_open else (0,):
         classes = [*key.classes, *range(_UNKNOWN, _UNKNOWN + rank)]
-        yield from _of_rank(classes, dict(key.sizes), seed, rank)
+        for plan in _of_rank(classes, dict(key.sizes), implied, seed, rank):
+            sizes = plan.sizes | implied
+            # ONNX Runtime ends its process on empty inputs of such nodes.
+            if not implied or all(sizes.values()):
+                yield replace(plan, sizes=sizes)
+
+
+def implied_sizes(key: NodeKey) -> dict[int, int]:
+    """Sizes, by size class, that the attributes of a recurrent node leave no choice of.
+
+    By the definitions of LSTM, GRU and RNN: weights, biases, first states and peepholes have as
+    many rows as there are directions, and a multiple of `hidden_size`.
+    """
+    gates = _GATES.get(key.op)
+    if gates is None:
+        return {}
+    node = onnx.NodeProto.FromString(key.node)
+    values = {attribute.name: attribute for attribute in node.attribute}
+    hidden = values["hidden_size"].i if "hidden_size" in values else None
+    direction = values["direction"].s if "direction" in values else b"forward"
+    rows, free = 2 if direction == b"bidirectional" else 1, None
+    is_batch_first = "layout" in values and values["layout"].i == 1
+    state = (free, rows, hidden) if is_batch_first else (rows, free, hidden)
+    wide = None if hidden is None else gates * hidden
+    shapes = {
+        1: (rows, wide, free),
+        2: (rows, wide, hidden),
+        3: (rows, None if wide is None else 2 * wide),
+        5: state,
+        6: state,
+        7: (rows, None if hidden is None else 3 * hidden),
+    }
+    sizes: dict[int, int] = {}
+    for position, name in enumerate(node.input):
+        kind = key.inputs[int(name.removeprefix("i"))] if name else None
+        pairs = zip(kind.classes or () if kind else (), shapes.get(position, ()), strict=False)
+        sizes.update((number, size) for number, size in pairs if size is not None)
+    return sizes
 
 
 def _of_rank(
-    classes: list[int], fixed: dict[int, int], seed: int, rank: int
+    classes: list[int], fixed: dict[int, int], implied: dict[int, int], seed: int, rank: int
 ) -> Iterator[InputPlan]:
     # A size of 1 in the model may stand for broadcasting, which other sizes would hide.
     ones = {number: 1 for number in classes if fixed.get(number) == 1}
@@ -103,14 +143,17 @@ def _of_rank(
     first = len(at) * len(ValueKind)
     sweep = [
         InputPlan(sizes, ValueKind.NORMAL, seed + number, rank)
-        for number, sizes in enumerate(_sizes(classes, ones, own))
+        for number, sizes in enumerate(_sizes(classes, implied, ones, own))
     ]
     equal = len(EQUAL_SIZES)
     yield from (*sweep[:equal], *values[:first], *sweep[equal:], *values[first:])
 
 
 def _sizes(
-    classes: list[int], ones: dict[int, int], own: list[dict[int, int]]
+    classes: list[int],
+    implied: Container[int],
+    ones: dict[int, int],
+    own: list[dict[int, int]],
 ) -> Iterator[dict[int, int]]:
     for size in EQUAL_SIZES:
         yield dict.fromkeys(classes, size)
@@ -118,7 +161,7 @@ def _sizes(
     for base in [*own, *bases, *(base | ones for base in bases if ones)]:
         yield base
         for number in classes:
-            for size in APART_SIZES:
+            for size in () if number in implied else APART_SIZES:
                 yield {**base, number: size}
 
 
@@ -177,7 +220,7 @@ def inputs(key: NodeKey, plan: InputPlan) -> dict[str, Array] | None:
     """The inputs of a plan by name; None if they have too many elements."""
     own = dict(key.sizes)
     is_own = bool(own) and all(plan.sizes.get(number) == size for number, size in own.items())
-    most = MOST_OWN_ELEMENTS if is_own else MOST_ELEMENTS
+    most = MOST_OWN_ELEMENTS if is_own or key.op in _GATES else MOST_ELEMENTS
     feeds: dict[str, Array] = {}
     generator = np.random.default_rng(plan.seed)
     for place, kind in enumerate(key.inputs):
@@ -238,7 +281,7 @@ _PARAMETERS: dict[tuple[str, int], Callable[..., Any]] = {
     # Counted from opset 11 on without the data: a region of interest, the scales, the sizes.
     ("Resize", 0): lambda shape, *_: np.repeat([0, 1], len(shape)),
     ("Resize", 2): lambda shape, _, generator: generator.integers(1, 9, len(shape)),
-    **{(op, 4): _lengths for op in ("LSTM", "GRU", "RNN")},
+    **{(op, 4): _lengths for op in _GATES},
     **{
         (f"Reduce{name}", 1): _some_axes
         for name in (

@@ -158,6 +158,12 @@ def is_converted(op: str, source: int, target: int) -> bool:
     return rules.find(op, source, target) is not None or not schemas.widened(op, source, target)
 
 
+def have_same_operators(model: onnx.ModelProto, opset: int, other: int) -> bool:
+    """Whether every operator of a model, bodies included, means the same in two opsets."""
+    operators = {node.op_type for node in bodies.nodes(model) if node.domain == ""}
+    return not any(is_converted(op, opset, other) for op in operators)
+
+
 def keys_of(
     model: onnx.ModelProto, source: int, target: int
 ) -> Iterator[tuple[NodeKey | str, str]]:

@@ -11,6 +11,7 @@ import itertools
 import re
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -33,15 +34,13 @@ from runners.engine.certificates.certificate import (
 )
 from runners.engine.certificates.conversion import converted
 from runners.engine.certificates.domains import Array, InputPlan, ValueKind
+from runners.engine.certificates.keys import NodeKey
 from runners.engine.runs import agreement, noise
+from runners.engine.runtimes import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import onnx
 
-    from runners.engine.certificates.keys import NodeKey
-    from runners.engine.runtimes import Run
 
 SECONDS = 4.0
 # Fewer runs, of fewer kinds of values, are no search.
@@ -56,12 +55,32 @@ _REASON_CHARACTERS = 200
 # in another order.
 CONTINUOUS = frozenset(
     {
-        "Attention", "AveragePool", "BatchNormalization", "DFT", "Gemm", "GlobalAveragePool",
-        "GroupNormalization", "GRU", "LogSoftmax", "LpPool", "LSTM", "MeanVarianceNormalization",
-        "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "ReduceProd",
-        "ReduceSum", "ReduceSumSquare", "Resize", "RNN", "Softmax", "Upsample",
+        "Attention",
+        "AveragePool",
+        "BatchNormalization",
+        "DFT",
+        "Gemm",
+        "GlobalAveragePool",
+        "GroupNormalization",
+        "GRU",
+        "LogSoftmax",
+        "LpPool",
+        "LSTM",
+        "MeanVarianceNormalization",
+        "ReduceL1",
+        "ReduceL2",
+        "ReduceLogSum",
+        "ReduceLogSumExp",
+        "ReduceMean",
+        "ReduceProd",
+        "ReduceSum",
+        "ReduceSumSquare",
+        "Resize",
+        "RNN",
+        "Softmax",
+        "Upsample",
     }
-)  # fmt: skip
+)
 # So many nudged inputs; the second number where the first did not explain a difference.
 _NUDGES = (3, 40)
 # Values whose sums may overflow, so that the order of additions decides.
@@ -121,11 +140,13 @@ class _Search:
 
     @property
     def few_sizes(self) -> dict[int, set[int]]:
-        """Sizes that ran of classes of which too few were tried."""
+        """Sizes that ran of classes of which too few were tried, though others are possible."""
+        implied = domains.implied_sizes(self.key)
         return {
             number: sizes
             for number, sizes in sorted(self.sizes.items())
             if len(sizes) < LEAST_SIZES
+            and number not in implied
             and len(self.refused_sizes.get(number, set()) - sizes) < LEAST_REFUSED_SIZES
         }
 
@@ -191,6 +212,8 @@ def search(key: NodeKey, seconds: float = SECONDS, folder: Path | None = None) -
         except runtimes.LoadError as error:
             return answer(SearchOutcome.NOT_RUN, _brief(error, own))
         work = _Search(key, (before, optimised), after, deadline)
+        if domains.implied_sizes(key):
+            work.limits[EMPTY] = "not run, since the runtime ends its process on them"
         difference = work.difference()
     answer = partial(
         answer,

@@ -8,28 +8,32 @@ invalid or dangerous fails.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-from runners.engine.confine.children import EndingKind
+from runners.engine.confine.children import Ending, EndingKind
+from runners.engine.confine.isolation import Limits
 from runners.engine.onnx_files import describe, text
 from runners.engine.onnx_files.scan import scan
 from runners.engine.reports import Finding, Outcome, Scan, StageStatus, Verdict
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from runners.engine.confine.children import Ending
-    from runners.engine.confine.isolation import Limits
-
 SCAN, CHECKER, INFERENCE, LOAD = "scan", "checker", "inference", "load"
 STAGES = (SCAN, CHECKER, INFERENCE, LOAD)
 NAMES = {
-    SCAN: "the scan", CHECKER: "the checker", INFERENCE: "strict inference", LOAD: "runtime load",
-}  # fmt: skip
-FATAL = frozenset({
-    StageStatus.CRASHED, StageStatus.TIMED_OUT, StageStatus.OUT_OF_MEMORY, StageStatus.REFUSED,
-})  # fmt: skip
+    SCAN: "the scan",
+    CHECKER: "the checker",
+    INFERENCE: "strict inference",
+    LOAD: "runtime load",
+}
+FATAL = frozenset(
+    {
+        StageStatus.CRASHED,
+        StageStatus.TIMED_OUT,
+        StageStatus.OUT_OF_MEMORY,
+        StageStatus.REFUSED,
+    }
+)
 
 _DIED = FATAL - {StageStatus.REFUSED}
 

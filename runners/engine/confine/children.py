@@ -16,14 +16,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from runners.engine.confine import isolation
+from runners.engine.confine.isolation import Confinement, Limits
 from runners.engine.confine.scratch import Excess, Meter
 from runners.engine.onnx_files import text
-
-if TYPE_CHECKING:
-    from runners.engine.confine.isolation import Confinement, Limits
 
 
 class EndingKind(StrEnum):
@@ -183,13 +181,26 @@ def _hold_only(answer_out: int, words_out: int, keep: int | None) -> None:
     os.closerange(5, os.sysconf("SC_OPEN_MAX"))
 
 
+def outcome(task: Callable[[], Any]) -> dict[str, Any]:
+    """What a child says of a task, which `ending_of` reads. Raises MemoryError."""
+    try:
+        return {"answer": task()}
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - every complaint of a library is an answer here
+        return {"raised": [type(error).__name__, str(error)]}
+
+
+def ending_of(answer: Any) -> Ending:
+    """Read what `outcome` gave."""
+    return Ending(*_read(answer, ""))
+
+
 def _answer(task: Callable[[], Any]) -> None:
     try:
-        answer = {"answer": task()}
+        answer = outcome(task)
     except MemoryError:
         answer = {"memory": True}
-    except Exception as error:  # noqa: BLE001 - every complaint of a library is an answer here
-        answer = {"raised": [type(error).__name__, str(error)]}
     line = json.dumps(answer, ensure_ascii=True, allow_nan=False, default=asdict).encode("ascii")
     view = memoryview(line)
     while view:
@@ -316,6 +327,10 @@ def _understand(line: bytes, words: str) -> tuple[EndingKind, Any]:
         data = text.harmless(json.loads(line))
     except (ValueError, RecursionError):
         data = None
+    return _read(data, words)
+
+
+def _read(data: Any, words: str) -> tuple[EndingKind, Any]:
     match data:
         case {"answer": answer}:
             return EndingKind.ANSWERED, answer

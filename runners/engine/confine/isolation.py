@@ -182,9 +182,17 @@ def interpreter_paths() -> tuple[Path, ...]:
         engine.parent / "__init__.py",
     }
     system = (
-        "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/locale", "/usr/share/zoneinfo",
-        "/sys/devices/system/cpu", "/proc/cpuinfo", "/proc/meminfo", os.environ.get("LOCPATH", ""),
-    )  # fmt: skip
+        "/lib",
+        "/lib64",
+        "/usr/lib",
+        "/usr/lib64",
+        "/usr/share/locale",
+        "/usr/share/zoneinfo",
+        "/sys/devices/system/cpu",
+        "/proc/cpuinfo",
+        "/proc/meminfo",
+        os.environ.get("LOCPATH", ""),
+    )
     paths.update(Path(path) for path in system if path)
     return tuple(sorted(paths))
 

@@ -14,12 +14,10 @@ import stat
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runners.engine.confine.isolation import Limits
+from runners.engine.confine.isolation import Limits
 
 Excess = Literal["bytes", "files"]
 

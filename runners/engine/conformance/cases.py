@@ -12,17 +12,14 @@ import json
 import pkgutil
 import warnings
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 
 from runners.engine.onnx_files import bodies, datasets
 from runners.engine.onnx_files.datasets import DataSet
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 _INDEX = "index.json"
 _EXPANDED = "_expanded"

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import functools
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
@@ -18,14 +19,11 @@ from runners.engine.confine.children import Ending, EndingKind
 from runners.engine.conformance import cases
 from runners.engine.jobs import Job, JobError, brief
 from runners.engine.onnx_files import bodies, datasets, text
-from runners.engine.runs import agreement, answers, child_runs
+from runners.engine.reports import Report
+from runners.engine.runs import agreement, answers, child_runs, stages
 from runners.engine.runs.agreement import Profile
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runners.engine.conformance.cases import Case
-    from runners.engine.reports import Report
+from runners.engine.runs.localise import Places
+from runners.engine.runs.optimiser import Case
 
 _FILE_BYTES = 256 << 20
 # All cases of the suite lie in one folder, where one part is the whole of it.
@@ -38,6 +36,8 @@ _REASON_LENGTH = 300
 # Two steps of bfloat16, as the ONNX runner allows.
 _BFLOAT16_RTOL = 2.0**-6
 _JOURNAL = "journal"
+# Tolerance between the outputs of a case with and without optimisation.
+_FAULT_PROFILE = agreement.FP32.name
 
 
 class CaseOutcome(StrEnum):
@@ -61,7 +61,7 @@ class Measure:
     reason: str
 
     @classmethod
-    def of(cls, case: Case, outcome: CaseOutcome, reason: str) -> Measure:
+    def of(cls, case: cases.Case, outcome: CaseOutcome, reason: str) -> Measure:
         """How a case ended, with as much of the reason as a report keeps."""
         clipped = text.clip(reason, _REASON_LENGTH)
         return cls(case.name, case.operator, case.opset, outcome, clipped)
@@ -89,12 +89,16 @@ def run(job: Job) -> Report:
         words = job.cause(ending)
         raise JobError("suite-unreadable", f"The ONNX node tests could not be made: {words}")
     measures = _Round(job, runtime, folder, int(ending.answer)).run()
+    evidence: list[str] = []
+    if runtime == ONNXRUNTIME:
+        job.tell(95, "optimiser")
+        measures, evidence = _OptimiserFaults(job, folder).named(measures)
     totals = {
         outcome.value: sum(measure.outcome == outcome for measure in measures)
         for outcome in CaseOutcome
     }
     facts = {"runtime": runtime, "part": part, "parts": parts, "totals": totals}
-    return job.report("passed", (), facts, list(map(asdict, measures)))
+    return job.report("passed", (), facts, list(map(asdict, measures)), evidence)
 
 
 def _read_options(options: dict[str, Any]) -> tuple[str, int, int]:
@@ -160,6 +164,58 @@ class _Round:
         return answers.read(Measure, named.answer)
 
 
+class _OptimiserFaults:
+    """Cases that fail because of the runtime's graph optimiser, with the pass that is at fault."""
+
+    def __init__(self, job: Job, folder: Path) -> None:
+        self._job = job
+        self._folder = folder
+
+    def named(self, measures: list[Measure]) -> tuple[list[Measure], list[str]]:
+        """The measures with the fault in their reasons, and the names of files of evidence."""
+        named, evidence = list(measures), []
+        for number, measure in enumerate(measures):
+            if measure.outcome == CaseOutcome.PASSED or not self._passes_unoptimised(number):
+                continue
+            words, file = self._fault(number, measure.case)
+            reason = f"the graph optimiser is at fault, since it passes without; {words}"
+            clipped = text.clip(f"{reason}: {measure.reason}", _REASON_LENGTH)
+            named[number] = replace(measure, reason=clipped)
+            evidence += [file] if file else []
+        return named, evidence
+
+    def _passes_unoptimised(self, number: int) -> bool:
+        task = functools.partial(run_unoptimised, self._folder, number, self._results(number))
+        ending = self._job.stage("unoptimised", task, **stages.run_limits(self._job))
+        return ending.kind == EndingKind.ANSWERED and ending.answer is True
+
+    def _results(self, number: int) -> Path:
+        return self._job.work / "unoptimised" / str(number)
+
+    def _fault(self, number: int, name: str) -> tuple[str, str]:
+        """What the optimiser breaks in a case, and the name of the file that shows it."""
+        job, home = self._job, self._folder / str(number)
+        case = Case(home, self._results(number), "test_data_set_0")
+        file = child_runs.ModelFile(home / "model.onnx", home, child_runs.FileKind.ORIGINAL)
+        fault = stages.optimiser_fault(job, file, case, _FAULT_PROFILE)
+        if fault is None:
+            return "no level of it fails alone", ""
+        places = Places(home, job.work, job.out, name)
+        reduced = stages.smallest_failure(job, file, case, fault, _FAULT_PROFILE, places)
+        return stages.sentence_of(fault, reduced), reduced.evidence
+
+
+def run_unoptimised(folder: Path, number: int, results: Path) -> bool:
+    """Whether a case passes without graph optimisation; its outputs are kept. For a child."""
+    case, home = cases.read_index(folder)[number], folder / str(number)
+    outcome, _ = _try(runtimes.of(ONNXRUNTIME), case, home, optimise=False)
+    if outcome != CaseOutcome.PASSED:
+        return False
+    file = child_runs.ModelFile(home / "model.onnx", home, child_runs.FileKind.ORIGINAL)
+    child_runs.run(ONNXRUNTIME, file, [(home, results)], optimise=False)
+    return True
+
+
 def _measures(ending: Ending) -> list[Measure]:
     return [answers.read(Measure, row) for row in ending.answer]
 
@@ -188,13 +244,15 @@ def read_journal(folder: Path, first: int) -> list[Measure]:
     return measures
 
 
-def _try(runtime: runtimes.Runtime, case: Case, home: Path) -> tuple[CaseOutcome, str]:
+def _try(
+    runtime: runtimes.Runtime, case: cases.Case, home: Path, *, optimise: bool = True
+) -> tuple[CaseOutcome, str]:
     if case.problem:
         return CaseOutcome.UNSUPPORTED, case.problem
     path = home / "model.onnx"
     model = child_runs.load(path)
     try:
-        execute = runtime.open(path)
+        execute = runtime.open(path, optimise=optimise)
     except runtimes.LoadError as error:
         return CaseOutcome.UNSUPPORTED, brief(str(error), str(home))
     profile = Profile("case", rtol=case.rtol, atol=case.atol)

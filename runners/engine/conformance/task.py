@@ -11,19 +11,15 @@ wrong, its outcome is `CANNOT_TELL` and the verdict names them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from hub.protocol.vocabularies import ONNXRUNTIME
+from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
 from runners.engine import runtimes
 from runners.engine.checks.written_models import processor_flags
 from runners.engine.conformance.checks import CHECKS, Checks
 from runners.engine.conformance.verdicts import findings, shape_findings
 from runners.engine.jobs import Job, JobError
 from runners.engine.onnx_files import datasets
+from runners.engine.reports import Report
 from runners.engine.runs.shared_runs import ModelUnderTest
-
-if TYPE_CHECKING:
-    from runners.engine.reports import Report
 
 
 def run(job: Job) -> Report:
@@ -48,6 +44,8 @@ def run(job: Job) -> Report:
     job.tell(15, "prepare")
     subject = ModelUnderTest(job, runtime, declared=job.request.options.get("inputs"))
     model_checks = Checks(subject)
+    if subject.prepared.is_readable and runtime != REFERENCE:
+        model_checks.run_ahead(checks)
     measures = [model_checks.measure(check) for check in CHECKS if check in checks]
     verdicts = model_checks.verdicts
     return job.report(

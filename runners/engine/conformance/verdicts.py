@@ -8,11 +8,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from runners.engine.reports import Finding, Severity
+from runners.engine.runs.answers import Comparison, Node, Row, ShapeDifference
 from runners.engine.runs.child_runs import title_of
 
 if TYPE_CHECKING:
-    from runners.engine.runs.answers import Comparison, Node, Row, ShapeDifference
-    from runners.engine.runs.shared_runs import Attempt
+    from runners.engine.runs.attempts import Attempt
 
 
 class CheckOutcome(StrEnum):

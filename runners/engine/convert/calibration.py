@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import helper
 
 from runners.engine.onnx_files import datasets
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runners.engine.onnx_files.datasets import DataSet, Value
+from runners.engine.onnx_files.datasets import DataSet, Value
 
 MAX_SAMPLES = 512
 _FOLDER = "calibration"

@@ -16,12 +16,7 @@ from hub.protocol.variants import Option
 from runners.engine.checks import written_models
 from runners.engine.confine.children import Ending, EndingKind
 from runners.engine.convert import half, makers, parity, prepare
-from runners.engine.convert.recipes import RECIPES, Recipe, Settings
-from runners.engine.jobs import Job, JobError
-from runners.engine.onnx_files import datasets, staging, text
-from runners.engine.reports import Finding, Report
-from runners.engine.runs import answers
-from runners.engine.runs.answers import (
+from runners.engine.convert.answers import (
     Baseline,
     HalfRun,
     Judgement,
@@ -30,6 +25,11 @@ from runners.engine.runs.answers import (
     Ranges,
     Variant,
 )
+from runners.engine.convert.recipes import RECIPES, Recipe, Settings
+from runners.engine.jobs import Job, JobError
+from runners.engine.onnx_files import datasets, staging, text
+from runners.engine.reports import Finding, Report
+from runners.engine.runs import answers
 
 _MEMORY_COPIES = 6
 # A variant is made again with more nodes in float32 at most so often.

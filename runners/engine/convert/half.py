@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -18,14 +18,11 @@ from onnx import numpy_helper
 from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
 from runners.engine import runtimes
 from runners.engine.convert import makers, parity
+from runners.engine.convert.answers import Baseline, HalfRun, RangedNode, Ranges
 from runners.engine.onnx_files import bodies, text
+from runners.engine.onnx_files.datasets import DataSet, Value
 from runners.engine.runs import agreement, localise
-from runners.engine.runs.answers import Baseline, HalfRun, Name, RangedNode, Ranges, name_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runners.engine.onnx_files.datasets import DataSet, Value
+from runners.engine.runs.answers import Name, name_of
 
 LARGEST = float(np.finfo(np.float16).max)
 # Smaller magnitudes become 0.

@@ -5,20 +5,17 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import onnx
 from onnx import TensorProto
 
 from runners.engine.convert import calibration, prepare
+from runners.engine.convert.answers import Variant
+from runners.engine.convert.recipes import Recipe, Settings
 from runners.engine.onnx_files import bodies, whole_models
 from runners.engine.opsets import schemas
-from runners.engine.runs.answers import Variant
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runners.engine.convert.recipes import Recipe, Settings
 
 _TOOL_FILE = "made.onnx"
 # How the half-precision tool names casts around nodes that stay in float32, and of the model's

@@ -12,7 +12,8 @@ import math
 import statistics
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -20,16 +21,12 @@ import onnx
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
 from runners.engine.convert import calibration
+from runners.engine.convert.answers import Baseline, Parity, SetRun
+from runners.engine.convert.recipes import Recipe
 from runners.engine.onnx_files import datasets, text
+from runners.engine.onnx_files.datasets import DataSet, Value
 from runners.engine.runs import agreement, generate
-from runners.engine.runs.answers import Baseline, Parity, SetRun
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runners.engine.convert.recipes import Recipe
-    from runners.engine.onnx_files.datasets import DataSet, Value
-    from runners.engine.runs.agreement import Figures
+from runners.engine.runs.agreement import Figures
 
 FLOOR_COSINE = 0.5
 MAX_SETS = 12

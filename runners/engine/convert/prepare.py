@@ -6,7 +6,7 @@ Everything runs in a child, in a folder that it may write.
 from __future__ import annotations
 
 import tempfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -14,15 +14,11 @@ import onnx.inliner
 from onnx import TensorProto, numpy_helper
 
 from runners.engine import runtimes
+from runners.engine.convert.answers import Preparation
+from runners.engine.convert.recipes import Recipe
 from runners.engine.onnx_files import bodies, whole_models
 from runners.engine.opsets import convert as convert_opset
 from runners.engine.opsets import schemas
-from runners.engine.runs.answers import Preparation
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runners.engine.convert.recipes import Recipe
 
 # Operators that the quantisation tools quantise: (operator, indices of weights).
 _WEIGHTED = {

@@ -7,12 +7,9 @@ loader with the tool's file, fails.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hub.protocol import variants
-
-if TYPE_CHECKING:
-    from hub.protocol.variants import VariantKind
+from hub.protocol.variants import VariantKind
 
 # Per-channel weights and the axis of DequantizeLinear came with 13; what the runtime runs, with 7.
 _QUANTISING_OPSET, _LEAST_OPSET = 13, 7

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from runners.engine.costs.polynomials import Cost
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from runners.engine.costs.polynomials import Polynomial
+from runners.engine.costs.polynomials import Cost, Polynomial
 
 
 @dataclass(frozen=True, slots=True)

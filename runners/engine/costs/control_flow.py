@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
 
+from hub.protocol.costs import Exactness
 from runners.engine.costs.amounts import Amount
 from runners.engine.costs.values import (
     Value,
@@ -17,12 +19,7 @@ from runners.engine.costs.values import (
     stacked,
     without_shape,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from hub.protocol.costs import Exactness
-    from runners.engine.costs.walks import Step, Walk
+from runners.engine.costs.walks import Step, Walk
 
 OPERATORS = frozenset({"If", "Loop", "Scan"})
 
@@ -49,8 +46,9 @@ def enter(
     """
     if step.operator == "If":
         return _branches(node, arguments, step, walk)
-    states: Arguments = [replace(value, content=None, parameters=0) if value else None
-                         for value in arguments]  # fmt: skip
+    states: Arguments = [
+        replace(value, content=None, parameters=0) if value else None for value in arguments
+    ]
     if step.operator == "Loop":
         leading: Arguments = [_scalar(onnx.TensorProto.INT64), content_value(np.array(True))]
         carried, first, axes = states[2:], 1, None

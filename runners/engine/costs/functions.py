@@ -13,29 +13,22 @@ import operator
 import os
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import onnx
 import onnx.inliner
 
-from hub.protocol.costs import EXACTNESS
+from hub.protocol.costs import EXACTNESS, Exactness
 from runners.engine.costs import METHOD
-from runners.engine.costs.amounts import fitted
-from runners.engine.costs.polynomials import MOST_SYMBOLS, Cost, Fitter, greatest
+from runners.engine.costs.amounts import Amount, fitted
+from runners.engine.costs.polynomials import MOST_SYMBOLS, Cost, Fitter, Polynomial, greatest
 from runners.engine.costs.shapes import Walker
 from runners.engine.costs.values import stored_value
-from runners.engine.costs.walks import greatest_known
+from runners.engine.costs.walks import Walk, greatest_known
 from runners.engine.onnx_files import text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from hub.protocol.costs import Exactness
-    from runners.engine.costs.amounts import Amount
-    from runners.engine.costs.polynomials import Polynomial
-    from runners.engine.costs.walks import Walk
 
 FORMAT = 1
 MOST_BYTES = 4 << 20

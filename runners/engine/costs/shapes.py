@@ -10,8 +10,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -33,9 +33,6 @@ from runners.engine.costs.values import (
 from runners.engine.costs.walks import Step, Walk, known_sum
 from runners.engine.onnx_files import bodies, parameters, scan
 from runners.engine.onnx_files.vocabulary import DEFAULT_DOMAIN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 CONTRIB_DOMAIN = "com.microsoft"
 # Operators that return their input without copying its bytes.

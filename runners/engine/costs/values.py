@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from runners.engine.costs.operators import Shape
 from runners.engine.onnx_files.vocabulary import DATA_TYPES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from runners.engine.costs.operators import Shape
 
 # Larger values determine no shapes.
 MOST_FOLDED = 1024

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hub.protocol.costs import EXACTNESS
+from hub.protocol.costs import EXACTNESS, Exactness
 from runners.engine.costs.amounts import NOTHING, Amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from hub.protocol.costs import Exactness
     from runners.engine.costs.values import Value
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 MOST_MEMBERS = 1_000_000
 # Bytes after unpacking: of one member, and of all.

@@ -6,12 +6,10 @@ Nothing is guessed: what fits in no way, or in several, is refused with the reas
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from runners.engine.evaluation.answers import Column, Port
+from runners.engine.evaluation.answers import Column, Port
 
 # Rows that are run at once where the model leaves their number free, and values of one input.
 BATCH, PICTURES = 64, 16
@@ -47,13 +45,19 @@ class Plan:
     is_fixed: bool
 
 
-def ports_of(names: Sequence[str], ports: Sequence[Port]) -> list[int]:
+def ports_of(
+    names: Sequence[str], ports: Sequence[Port], card_inputs: Collection[str] = ()
+) -> list[int]:
     """The place of the model's input for each input of a split, by name.
 
-    One input of a split goes to the only required input of a model, whatever their names. Raises
-    UnfitSplitError.
+    One input of a split goes to the only required input of a model, whatever their names. The card
+    has values for ``card_inputs``. Raises UnfitSplitError.
     """
-    required = [place for place, port in enumerate(ports) if port.is_required]
+    required = [
+        place
+        for place, port in enumerate(ports)
+        if port.is_required and (port.name in names or port.name not in card_inputs)
+    ]
     by_name: dict[str, int] = {port.name: place for place, port in enumerate(ports)}
     if len(names) == 1 and names[0] not in by_name and len(required) == 1:
         places = required

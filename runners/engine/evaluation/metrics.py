@@ -8,22 +8,24 @@ ties as halves.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Array = np.ndarray[Any, Any]
-    # Given how often each row counts (``[draws, rows]``), the metric of each draw (``[draws]``);
-    # NaN where it is not defined.
-    Metric = Callable[[Array], Array]
+Array = np.ndarray[Any, Any]
+Metric = Callable[[Array], Array]
 
 TOP = 5
+# How far a pitch may be from the true one, in hundredths of a semitone.
+CENTS = 50
 # Values that are sorted for areas under curves: rows times classes.
 MOST_CURVE_VALUES = 1_000_000
+# Those of frames, which are sorted once and counted again for each draw of rows.
+MOST_FRAME_VALUES = 100_000
 _LEAST = float(np.finfo(np.float64).eps)
+# The logarithmic loss of a row whose class has this probability or less, in nats.
+MOST_LOSS = float(-np.log(_LEAST))
 
 
 def mean(of: Array) -> Metric:
@@ -126,6 +128,56 @@ def mean_area(positive: Array, scores: Array) -> Metric:
         return _share(total, defined)
 
     return metric
+
+
+def raw_pitch(targets: Array, pitches: Array) -> Metric:
+    """The share of voiced frames whose pitch is within 50 cents, of ``[rows, frames]`` in hertz.
+
+    Source: Salamon et al., Melody Extraction from Polyphonic Music Signals, 2014, section V.
+    """
+    is_voiced = targets > 0
+    is_pitch = is_voiced & (pitches > 0)
+    ratios = np.divide(pitches, targets, out=np.ones_like(targets), where=is_pitch)
+    hits = is_pitch & (np.abs(1200 * np.log2(ratios)) <= CENTS)
+    right, voiced = hits.sum(axis=1).astype(float), is_voiced.sum(axis=1).astype(float)
+    return lambda counts: _share(counts @ right, counts @ voiced)
+
+
+def frames_area(targets: Array, scores: Array) -> Metric:
+    """The area under the ROC curve of all frames and labels; rows are drawn, not frames."""
+    width = targets.shape[1]
+    of_values = mean_area((targets == 1).reshape(-1, 1), scores.reshape(-1, 1))
+    return lambda counts: np.concatenate(
+        [of_values(np.repeat(draw, width)[np.newaxis]) for draw in counts]
+    )
+
+
+def log_ratio(parts: Array, wholes: Array) -> Callable[[Array], tuple[Array, Array]]:
+    """The logarithm of a ratio of sums, with its standard error by linearisation."""
+
+    def logarithm(counts: Array) -> tuple[Array, Array]:
+        part, whole = counts @ parts, counts @ wholes
+        away = parts / part[:, np.newaxis] - wholes / whole[:, np.newaxis]
+        return np.log(part / whole), np.sqrt((counts * away**2).sum(axis=1))
+
+    return logarithm
+
+
+def ratio(parts: Array, wholes: Array) -> Metric:
+    """A ratio of sums."""
+    return lambda counts: _share(counts @ parts, counts @ wholes)
+
+
+def edits(target: str, answer: str) -> int:
+    """How many characters are replaced, inserted or left out (Levenshtein, 1966)."""
+    before = np.arange(len(answer) + 1)
+    codes = np.array([ord(character) for character in answer], dtype=np.int64)
+    for place, character in enumerate(target, start=1):
+        own = np.minimum(before[:-1] + (codes != ord(character)), before[1:] + 1)
+        row = np.append([place], own)
+        # An insertion follows the best place before: a running minimum of what is left of it.
+        before = np.minimum.accumulate(row - np.arange(len(row))) + np.arange(len(row))
+    return int(before[-1])
 
 
 def _curve(positive: Array, scores: Array) -> Metric:

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from hub.protocol import splits
+from hub.protocol.splits import Split, Task
 from runners.engine.onnx_files import text
 
 if TYPE_CHECKING:
-    from hub.protocol.splits import Task
-
     Array = np.ndarray[Any, Any]
 
 Kind = Literal["floats", "labels", "maps", "other"]
@@ -64,13 +63,20 @@ def choose(
     *,
     exact: bool,
     has_positive: bool = False,
+    named: str = "",
 ) -> Choice:
     """Choose among a model's outputs for some rows. Raises UnfitOutputError.
 
     ``count`` is the number of classes; where it is not ``exact``, a model may have more. One score
-    for each row counts where the split has a positive class.
+    for each row counts where the split has a positive class. ``named`` is the output that the split
+    names, if it does.
     """
-    outputs = [_output(name, value, rows) for name, value in zip(names, values, strict=True)]
+    outputs = [
+        _output(name, value, rows)
+        if named in ("", name)
+        else _Output(text.clip(name, 100), "other", 0)
+        for name, value in zip(names, values, strict=True)
+    ]
     numbers = [
         at for at, output in enumerate(outputs) if output.kind == "floats" and output.width == 1
     ]
@@ -109,6 +115,22 @@ def choose(
     if labels:
         label = _only(labels, outputs, "one label for each row")
     return Choice(place, label, outputs[place].keys if scores else ())
+
+
+def choose_sequence(names: Sequence[str], values: Sequence[Any], split: Split) -> int:
+    """The place of the output that has numbers for each step. Raises UnfitOutputError.
+
+    Text has scores of characters for each step, so its output has three axes.
+    """
+    least = 3 if split.task == splits.TEXT else 1
+    outputs = [_output(name, value, 1) for name, value in zip(names, values, strict=True)]
+    named = split.target.output
+    places = [
+        at
+        for at, (name, value, output) in enumerate(zip(names, values, outputs, strict=True))
+        if output.kind == "floats" and np.ndim(value) >= least and named in ("", name)
+    ]
+    return _only(places, outputs, "scores for each step" if least == 3 else "numbers")
 
 
 def floats(value: Any, rows: int, keys: Sequence[str] = ()) -> Array:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -20,23 +22,21 @@ from numpy.lib.format import open_memmap
 from onnx import helper
 
 from hub.protocol import inputs as declarations
+from hub.protocol import splits
+from hub.protocol.inputs import DeclaredInput, Picture, Polarity
+from hub.protocol.splits import Split
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
-from runners.engine.evaluation import outputs, readers
+from runners.engine.evaluation import outputs, readers, sequences
 from runners.engine.evaluation.answers import Port, Ports, Predicted
+from runners.engine.evaluation.matching import Plan
+from runners.engine.evaluation.outputs import Choice
 from runners.engine.onnx_files import datasets
 from runners.engine.runs import child_runs, pictures
 from runners.engine.runs.answers import name_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import onnx
-
-    from hub.protocol.inputs import Picture, Polarity
-    from hub.protocol.splits import Split
-    from runners.engine.evaluation.matching import Plan
-    from runners.engine.evaluation.outputs import Choice
 
     Array = np.ndarray[Any, Any]
     # The values of the rows from one place up to another, in the order of the feeds.
@@ -111,9 +111,18 @@ def run(path: Path, work: Path, plan: Plan, source: Source) -> Predicted:
     model = child_runs.load(path)
     read = _pictures if source.split.reader == "images" else _arrays
     runner = _Runner(
-        model, runtimes.of(ONNXRUNTIME).open(path), plan, read(source, work, plan, model)
+        model,
+        runtimes.of(ONNXRUNTIME).open(path),
+        plan,
+        read(source, work, plan, model),
+        declarations.parse(source.declared),
     )
     began = time.monotonic()
+    names = [name_of(port.name) for port in model.graph.output]
+    if source.split.task in splits.SEQUENCES:
+        place = _run_sequences(runner, model, work, source, began)
+        seconds = time.monotonic() - began
+        return Predicted(source.rows, 1, names[place], name_of(""), seconds)
     choice, batch = runner.choose(source)
     with _Writer(work, source.rows, choice) as writer:
         for start in range(0, source.rows, batch):
@@ -121,7 +130,6 @@ def run(path: Path, work: Path, plan: Plan, source: Source) -> Predicted:
             writer.add(runner.outputs(start, stop, batch), start, stop)
             if stop < source.rows and time.monotonic() - began > source.seconds:
                 raise OverBudgetError(over_budget(stop, source.rows, source.seconds))
-    names = [name_of(port.name) for port in model.graph.output]
     return Predicted(
         rows=source.rows,
         batch=batch,
@@ -129,6 +137,20 @@ def run(path: Path, work: Path, plan: Plan, source: Source) -> Predicted:
         label_output=names[choice.labels] if choice.labels >= 0 else name_of(""),
         seconds=time.monotonic() - began,
     )
+
+
+def _run_sequences(
+    runner: _Runner, model: onnx.ModelProto, work: Path, source: Source, began: float
+) -> int:
+    metadata = {each.key: each.value for each in model.metadata_props}
+    lists = (metadata[key].split("\n") for key in sequences.ALPHABETS if key in metadata)
+
+    def check(done: int) -> None:
+        (work / DONE).write_text(str(done))
+        if done < source.rows and time.monotonic() - began > source.seconds:
+            raise OverBudgetError(over_budget(done, source.rows, source.seconds))
+
+    return sequences.run(runner, source.rows, source.split, next(lists, []), work, check)
 
 
 def over_budget(done: int, rows: int, seconds: float) -> str:
@@ -216,14 +238,36 @@ def _cast(array: Array, dtype: Any) -> Array:
 
 
 class _Runner:
-    """Runs rows of a split in batches of one size."""
+    """Runs rows of a split in batches of one size.
+
+    Inputs that the split does not have get the only value that the card declares for them.
+    """
 
     def __init__(
-        self, model: onnx.ModelProto, execute: runtimes.Run, plan: Plan, values: Rows
+        self,
+        model: onnx.ModelProto,
+        execute: runtimes.Run,
+        plan: Plan,
+        values: Rows,
+        declared: Sequence[DeclaredInput],
     ) -> None:
-        self._names = [model.graph.input[feed.port].name for feed in plan.feeds]
-        self._outputs = [port.name for port in model.graph.output]
-        self._execute, self._plan, self._values = execute, plan, values
+        own = [model.graph.input[feed.port].name for feed in plan.feeds]
+        ports = {port.name: port for port in model.graph.input}
+        others = {row.name: row for row in declared if row.name in ports and row.name not in own}
+        self.outputs_named = [port.name for port in model.graph.output]
+        self.carried = {
+            row.name: self.outputs_named.index(row.carry)
+            for row in others.values()
+            if row.carry in self.outputs_named
+        }
+        self._zeros = {name: _filled(ports[name], 0) for name in self.carried}
+        self._constants = {
+            row.name: _filled(ports[row.name], row.constant)
+            for row in others.values()
+            if row.constant is not None and row.name not in self.carried
+        }
+        self._sounds = {row.name: row.audio for row in declared if row.audio and row.name in own}
+        self._names, self._execute, self._plan, self._values = own, execute, plan, values
 
     def choose(self, source: Source) -> tuple[Choice, int]:
         """Find out from the first rows which outputs answer, and how many rows run at once.
@@ -242,31 +286,63 @@ class _Runner:
         values = self.outputs(0, rows, batch)
         split = source.split
         return outputs.choose(
-            self._outputs,
+            self.outputs_named,
             values,
             rows,
             split.task,
             source.classes,
             exact=bool(split.target.labels),
             has_positive=bool(split.target.positive),
+            named=split.target.output,
         )
 
     def outputs(self, start: int, stop: int, batch: int) -> list[Any]:
         """The model's outputs for some rows, cut to them."""
         rows = stop - start
         padding = batch - rows if self._plan.is_fixed else 0
-        feeds: dict[str, Any] = {}
-        for name, feed, value in zip(
-            self._names, self._plan.feeds, self._values(start, stop), strict=True
-        ):
-            whole = np.concatenate([value, np.repeat(value[-1:], padding, axis=0)])
-            if feed.shape is not None:
-                whole = whole.reshape((len(whole), *feed.shape))
-            feeds[name] = np.ascontiguousarray(whole[0] if feed.is_alone else whole)
+        feeds = self._feeds(self._values(start, stop), padding)
         is_alone = any(feed.is_alone for feed in self._plan.feeds)
         return [
             _cut(value, rows, rows + padding, is_alone=is_alone) for value in self._execute(feeds)
         ]
+
+    def calls(self, row: int) -> Iterator[list[Any]]:
+        """The outputs of a row: of one call, or of one for each window of its sound.
+
+        Outputs that the card carries are inputs of the next call; in the first they are zeros.
+        """
+        state = dict(self._zeros)
+        for values in self._windows(self._values(row, row + 1)):
+            padding = self._plan.batch - 1 if self._plan.is_fixed else 0
+            answer = list(self._execute(self._feeds(values, padding) | state))
+            state = {name: np.asarray(answer[at]) for name, at in self.carried.items()}
+            yield [_cut(value, 1, 1 + padding, is_alone=False) for value in answer]
+
+    def _windows(self, values: list[Array]) -> Iterator[list[Array]]:
+        """The values of a row, or for each window of its sound that window with the others."""
+        for place, (name, feed) in enumerate(zip(self._names, self._plan.feeds, strict=True)):
+            sound = self._sounds.get(name)
+            size = math.prod(feed.shape or ())
+            if sound is not None and feed.shape is not None and sound.window_of(feed.shape):
+                for part in sequences.windows(values[place].reshape(-1), sound, size):
+                    yield [*values[:place], part[np.newaxis], *values[place + 1 :]]
+                return
+        yield values
+
+    def _feeds(self, values: list[Array], padding: int) -> dict[str, Any]:
+        feeds: dict[str, Any] = dict(self._constants)
+        for name, feed, value in zip(self._names, self._plan.feeds, values, strict=True):
+            whole = np.concatenate([value, np.repeat(value[-1:], padding, axis=0)])
+            if feed.shape is not None:
+                whole = whole.reshape((len(whole), *feed.shape))
+            feeds[name] = np.ascontiguousarray(whole[0] if feed.is_alone else whole)
+        return feeds
+
+
+def _filled(port: onnx.ValueInfoProto, value: Any) -> Array:
+    """A tensor of one value for an input; its free sizes are 1."""
+    dtype = helper.tensor_dtype_to_np_dtype(port.type.tensor_type.elem_type)
+    return np.full([size or 1 for size in _shape(port) or ()], value, dtype)
 
 
 def _cut(value: Any, rows: int, run: int, *, is_alone: bool) -> Any:

@@ -1,53 +1,36 @@
 """The rows of a split as arrays in a folder: the work of a child, as the files are a stranger's.
 
 Writes ``input_K.npy`` (numbers, an axis of rows first) or ``input_K.json`` (text) for each input,
-``targets.npy`` for the targets, and for pictures ``pictures.json``, their names in the archive.
+``targets.npy`` for the targets, or ``targets.json`` where they are texts, and for pictures
+``pictures.json``, their names in the archive.
 Reading takes time in proportion to the files, and never unpickles.
 """
 
 from __future__ import annotations
 
-import csv
 import json
-import math
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from hub.protocol import inputs, splits, stored
-from runners.engine.evaluation import archives, classes
+from hub.protocol import inputs, splits
+from hub.protocol.splits import Split
+from runners.engine.evaluation import archives, classes, tables
 from runners.engine.evaluation.answers import Column, Rows
 from runners.engine.evaluation.archives import UnreadableDataError
-from runners.engine.onnx_files import text
 
-if TYPE_CHECKING:
-    from pathlib import Path
+Array = np.ndarray[Any, Any]
 
-    from hub.protocol.splits import Split
-
-    Array = np.ndarray[Any, Any]
-
-MOST_ROWS = 1_000_000
-# Values of a table: rows times the columns that are read; and columns that its header may have.
-MOST_VALUES, MOST_HEADER = 50_000_000, 10_000
 TABLE_BYTES = 1 << 30
 PICTURE_BYTES = 64 << 20
-# Characters of one value.
-_FIELD = 1 << 20
-_MISSING = frozenset({"", "nan", "na", "n/a", "null", "none"})
 _HIDDEN = "__MACOSX/"
 PICTURES = "pictures.json"
-TARGETS = "targets.npy"
-
-
-class Table(NamedTuple):
-    """The columns of a table by name: arrays of numbers, or lists of text as it was written."""
-
-    rows: int
-    columns: dict[str, Array | list[str]]
+TARGETS, TEXTS = "targets.npy", "targets.json"
+_MOST_TABLE = 64 << 20
 
 
 def read(document: dict[str, Any], folder: Path, work: Path, texts: Sequence[bool]) -> Rows:
@@ -87,7 +70,10 @@ def _write(value: Array | list[list[str]], work: Path, place: int) -> Column:
     return Column(value.shape[1:], is_text=False, missing=missing)
 
 
-def _finish(targets: Array, work: Path) -> None:
+def _finish(targets: Array | list[str], work: Path) -> None:
+    if isinstance(targets, list):
+        (work / TEXTS).write_text(json.dumps(targets), encoding="utf-8")
+        return
     np.save(work / TARGETS, targets, allow_pickle=False)
 
 
@@ -95,26 +81,26 @@ def _table(
     split: Split, folder: Path, texts: Sequence[bool]
 ) -> tuple[list[Array | list[list[str]]], Array | list[str]]:
     targets = split.target.columns or (split.target.column,)
-    schema = dict.fromkeys(targets, split.task == "classification")
+    schema = dict.fromkeys(targets, split.task in ("classification", splits.TEXT))
     for split_input, is_text in zip(split.inputs, texts, strict=True):
         for column in split_input.columns:
             if schema.setdefault(column, is_text) != is_text:
                 raise UnreadableDataError(f"The column {column!r} is input and target.")
-    read_file = {"csv": _csv, "parquet": _parquet}[split.reader]
+    read_file = {"csv": tables.read_csv, "parquet": tables.read_parquet}[split.reader]
     size = sum((folder / path).stat().st_size for path in split.files)
     if size > TABLE_BYTES:
         raise UnreadableDataError(
             f"The tables have {size:,} bytes; at most {TABLE_BYTES:,} are read."
         )
-    tables = []
+    read_tables = []
     rows = 0
     for path in split.files:
-        tables.append(read_file(folder / path, path, schema, MOST_ROWS - rows))
-        rows += tables[-1].rows
+        read_tables.append(read_file(folder / path, path, schema, tables.MOST_ROWS - rows))
+        rows += read_tables[-1].rows
     if not rows:
         raise UnreadableDataError("The split has no rows.")
     joined = {
-        name: _join([table.columns[name] for table in tables], is_text=is_text)
+        name: _join([table.columns[name] for table in read_tables], is_text=is_text)
         for name, is_text in schema.items()
     }
     values: list[Array | list[list[str]]] = []
@@ -135,124 +121,6 @@ def _join(parts: list[Array | list[str]], *, is_text: bool) -> Array | list[str]
     return np.concatenate([np.asarray(part) for part in parts])
 
 
-def _csv(path: Path, name: str, schema: dict[str, bool], most: int) -> Table:
-    """A CSV file (RFC 4180) with a header line."""
-    csv.field_size_limit(_FIELD)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = csv.reader(file, strict=True)
-            header = next(lines, [])
-            places = _places(name, header, schema)
-            columns: dict[str, list[Any]] = {column: [] for column in schema}
-            for number, row in enumerate(_rows(lines), start=1):
-                if number > most or number * len(schema) > MOST_VALUES:
-                    raise _too_many(name)
-                if len(row) != len(header):
-                    raise UnreadableDataError(
-                        f"Row {number:,} of {name} has {len(row):,} fields; the header has "
-                        f"{len(header):,}."
-                    )
-                for column, is_text in schema.items():
-                    cell = row[places[column]].strip()
-                    columns[column].append(cell if is_text else _number(cell, column, number))
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise UnreadableDataError(f"{name} is not a readable CSV file: {error}.") from None
-    count = len(next(iter(columns.values())))
-    return Table(
-        count,
-        {
-            column: cells if schema[column] else np.asarray(cells, dtype=np.float64)
-            for column, cells in columns.items()
-        },
-    )
-
-
-def _rows(lines: Iterator[list[str]]) -> Iterator[list[str]]:
-    return (row for row in lines if row)
-
-
-def _places(name: str, header: list[str], schema: dict[str, bool]) -> dict[str, int]:
-    if len(header) > MOST_HEADER:
-        raise UnreadableDataError(
-            f"{name} has {len(header):,} columns; at most {MOST_HEADER:,} are read."
-        )
-    names = [column.strip() for column in header]
-    places = {column: place for place, column in enumerate(names)}
-    for column in schema:
-        if column not in places:
-            raise UnreadableDataError(f"{name} has no column {column!r}.")
-        if names.count(column) > 1:
-            raise UnreadableDataError(f"{name} has several columns {column!r}.")
-    return places
-
-
-def _number(cell: str, column: str, row: int) -> float:
-    if cell.lower() in _MISSING:
-        return math.nan
-    try:
-        if "_" not in cell:
-            return float(cell)
-    except ValueError:
-        pass
-    raise UnreadableDataError(
-        f"{text.clip(cell, 60)!r} in row {row:,} of the column {column!r} is no number."
-    )
-
-
-def _parquet(path: Path, name: str, schema: dict[str, bool], most: int) -> Table:
-    """An Apache Parquet file, where pyarrow is installed."""
-    try:
-        import pyarrow  # noqa: PLC0415 - an extra of its own, and only in a child
-        import pyarrow.parquet  # noqa: PLC0415
-    except ModuleNotFoundError:
-        raise UnreadableDataError(
-            "This worker cannot read Parquet files because pyarrow is not installed. Install "
-            "onnx-hub[parquet] on the worker, or publish the data as CSV."
-        ) from None
-    try:
-        with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
-            _places(name, file.schema_arrow.names, schema)
-            if file.metadata.num_rows > most or file.metadata.num_rows * len(schema) > MOST_VALUES:
-                raise _too_many(name)
-            columns: dict[str, list[Any]] = {column: [] for column in schema}
-            for batch in file.iter_batches(10_000, columns=list(schema), use_threads=False):
-                for column in schema:
-                    columns[column] += batch.column(column).to_pylist()
-    except (pyarrow.ArrowException, OSError) as error:
-        raise UnreadableDataError(f"{name} is not a readable Parquet file: {error}.") from None
-    count = len(next(iter(columns.values())))
-    if count > most:
-        raise _too_many(name)
-    table: dict[str, Array | list[str]] = {}
-    for column, cells in columns.items():
-        if schema[column]:
-            table[column] = [_text(cell, column, row) for row, cell in enumerate(cells, 1)]
-        else:
-            numbers = [_plain(cell, column, row) for row, cell in enumerate(cells, 1)]
-            table[column] = np.asarray(numbers, dtype=np.float64)
-    return Table(count, table)
-
-
-def _text(cell: Any, column: str, row: int) -> str:
-    if cell is None:
-        return ""
-    if stored.is_scalar(cell):
-        return str(cell).strip()
-    if isinstance(cell, bool):
-        return str(int(cell))
-    raise UnreadableDataError(f"Row {row:,} of the column {column!r} holds no text or number.")
-
-
-def _plain(cell: Any, column: str, row: int) -> float:
-    if cell is None:
-        return math.nan
-    if isinstance(cell, int | float):
-        return float(cell)
-    raise UnreadableDataError(
-        f"{text.clip(str(cell), 60)!r} in row {row:,} of the column {column!r} is no number."
-    )
-
-
 def _npz(split: Split, path: Path) -> tuple[list[Array | list[list[str]]], Array | list[str]]:
     name = split.files[0]
     values = _arrays(
@@ -264,8 +132,8 @@ def _npz(split: Split, path: Path) -> tuple[list[Array | list[list[str]]], Array
     (rows,) = next(iter(counts))
     if not rows:
         raise UnreadableDataError("The split has no rows.")
-    if rows > MOST_ROWS:
-        raise _too_many(name)
+    if rows > tables.MOST_ROWS:
+        raise tables.too_many(name)
     read = [
         _array(values[split_input.columns[0]], split_input.columns[0], name)
         for split_input in split.inputs
@@ -304,6 +172,8 @@ def _target_array(target: Array, split: Split, name: str) -> Array | list[str]:
                 f"The target {split.target.column!r} of {name} is no table of 0 and 1."
             )
         return target
+    if split.task in splits.FRAMES_OR_PITCH:
+        return _frames(target, split, name)
     if target.ndim > 1 and target.size == len(target):
         target = target.reshape(len(target))
     if target.ndim != 1 or target.dtype.kind not in "fiubU":
@@ -316,10 +186,45 @@ def _target_array(target: Array, split: Split, name: str) -> Array | list[str]:
     return [str(value) for value in whole.tolist()]
 
 
+def _frames(target: Array, split: Split, name: str) -> Array:
+    """Targets of frames as ``[rows, frames, labels]``; of pitches there is one label."""
+    axes = (2, 3) if split.task == splits.FRAMES else (1, 2)
+    if target.dtype.kind not in "fiub" or target.ndim not in axes:
+        raise UnreadableDataError(
+            f"The target {split.target.column!r} of {name} has the shape {list(target.shape)}; "
+            f"{split.task} needs rows and frames."
+        )
+    values = target.reshape(len(target), target.shape[1] if target.ndim > 1 else 1, -1)
+    if split.task == splits.FRAMES and not np.isin(values, (0, 1)).all():
+        raise UnreadableDataError(f"The target {split.target.column!r} holds more than 0 and 1.")
+    if not values.size or not np.isfinite(values).all() or (values < 0).any():
+        raise UnreadableDataError(
+            f"The target {split.target.column!r} holds no numbers of frames, or negative ones."
+        )
+    return values.astype(np.float64)
+
+
+def _picture_texts(path: Path, work: Path, split: Split, member: str, size: int) -> dict[str, str]:
+    """The text of each picture by its path, from the table in the archive."""
+    name = f"{member} in {split.files[0]}"
+    if size > _MOST_TABLE:
+        raise UnreadableDataError(f"{name} has more than {_MOST_TABLE:,} bytes.")
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read(member)
+    table = work / splits.PICTURE_TABLE
+    table.write_bytes(content)
+    columns = (splits.PICTURE_NAME, split.target.column)
+    read_rows = tables.read_csv(table, name, dict.fromkeys(columns, True), tables.MOST_ROWS).columns
+    names, texts = (map(str, read_rows[column]) for column in columns)
+    return dict(zip(names, texts, strict=True))
+
+
 def _pictures(split: Split, path: Path, work: Path) -> Rows:
     name = split.files[0]
     archive, members = archives.members(path, name)
     archive.close()
+    if split.task == splits.TEXT:
+        return _lines(split, path, work, members)
     names, folders = [], []
     for member, info in sorted(members.items()):
         if member.startswith(_HIDDEN) or member.rpartition("/")[2].startswith("."):
@@ -335,8 +240,8 @@ def _pictures(split: Split, path: Path, work: Path) -> Rows:
             raise UnreadableDataError(f"{member[:100]!r} in {name} lies in no folder of a class.")
         names.append(member)
         folders.append(folder)
-    if len(names) > MOST_ROWS:
-        raise _too_many(name)
+    if len(names) > tables.MOST_ROWS:
+        raise tables.too_many(name)
     if not names:
         raise UnreadableDataError("The split has no rows.")
     targets, count = _targets(split, folders)
@@ -345,14 +250,41 @@ def _pictures(split: Split, path: Path, work: Path) -> Rows:
     return Rows(len(names), count, ())
 
 
-def _targets(split: Split, values: Array | list[str]) -> tuple[Array, int]:
+def _lines(split: Split, path: Path, work: Path, members: dict[str, zipfile.ZipInfo]) -> Rows:
+    """Pictures with a text each, in the order of their names."""
+    name, table = split.files[0], members.get(splits.PICTURE_TABLE)
+    if table is None:
+        raise UnreadableDataError(
+            f"{name} has no {splits.PICTURE_TABLE}, which names the text of each picture."
+        )
+    texts = _picture_texts(path, work, split, table.filename, table.file_size)
+    names = sorted(texts)
+    for member in names:
+        if member not in members or not member.lower().endswith(inputs.PICTURES):
+            raise UnreadableDataError(f"{name} has no picture {member[:100]!r}.")
+        if members[member].file_size > PICTURE_BYTES:
+            raise UnreadableDataError(
+                f"{member[:100]!r} in {name} has more than {PICTURE_BYTES:,} bytes."
+            )
+    if not names:
+        raise UnreadableDataError("The split has no rows.")
+    (work / PICTURES).write_text(json.dumps(names), encoding="utf-8")
+    _finish([texts[member] for member in names], work)
+    return Rows(len(names), 0, ())
+
+
+def _targets(split: Split, values: Array | list[str]) -> tuple[Array | list[str], int]:
     """The targets as class numbers or as 0 and 1 with the number of classes, or as values."""
+    if split.task == splits.TEXT:
+        return [str(value) for value in values], 0
+    if split.task in splits.FRAMES_OR_PITCH:
+        return np.asarray(values), 0
     if split.task == splits.MULTI_LABEL:
         return _several(split, np.asarray(values))
     if split.task == "regression":
         if isinstance(values, list):
             values = np.asarray(
-                [_number(cell, "target", row) for row, cell in enumerate(values, 1)]
+                [tables.number(cell, "target", row) for row, cell in enumerate(values, 1)]
             )
         numbers = values.astype(np.float64)
         if not np.isfinite(numbers).all():
@@ -361,7 +293,7 @@ def _targets(split: Split, values: Array | list[str]) -> tuple[Array, int]:
         return numbers, 0
     cells = [str(value) for value in values]
     for row, cell in enumerate(cells, start=1):
-        if cell.lower() in _MISSING and cell not in split.target.labels:
+        if cell.lower() in tables.MISSING and cell not in split.target.labels:
             raise UnreadableDataError(f"Row {row:,} has no target.")
     try:
         places = classes.table(cells, split.target.labels, of_model=False)
@@ -383,10 +315,3 @@ def _several(split: Split, values: Array) -> tuple[Array, int]:
             f"The targets have {count:,} labels for each row, the split names {len(names):,}."
         )
     return values.astype(np.int64), count
-
-
-def _too_many(name: str) -> UnreadableDataError:
-    return UnreadableDataError(
-        f"{name} has too many values: at most {MOST_ROWS:,} rows and {MOST_VALUES:,} values of "
-        "the columns that are read."
-    )

@@ -16,22 +16,20 @@ each covers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hub.protocol import intervals
 from hub.protocol.intervals import Interval, IntervalMethod
+from runners.engine.evaluation.metrics import Metric
 from runners.engine.evaluation.rules import RESAMPLES
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+# Given how often each row counts, the logarithm of each draw with its standard error.
 
-    from runners.engine.evaluation.metrics import Metric
-
-    Array = np.ndarray[Any, Any]
-    # Given how often each row counts, the logarithm of each draw with its standard error.
-    Logarithm = Callable[[Array], tuple[Array, Array]]
+Array = np.ndarray[Any, Any]
+Logarithm = Callable[[Array], tuple[Array, Array]]
 
 PSEUDO_ROWS = 2
 # Pseudo-rows among which those of a draw are pseudo.

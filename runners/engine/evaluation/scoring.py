@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hub.protocol import pairs, splits
-from runners.engine.evaluation import classes, metrics, predicting, readers, resampling
+from hub.protocol.splits import Split
+from runners.engine.evaluation import classes, metrics, predicting, readers, resampling, sequences
 from runners.engine.evaluation.answers import Figure, Figures
 from runners.engine.evaluation.outputs import UnfitOutputError
 from runners.engine.evaluation.resampling import Agreement, Error, Share
 from runners.engine.runs.answers import Name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from hub.protocol.splits import Split
-
     Array = np.ndarray[Any, Any]
     Metrics = dict[str, Share | Agreement | Error]
 
@@ -31,6 +30,7 @@ SIGMOID = "The scores are no probabilities; their sigmoid is used."
 SOFTMAX = "The scores are no probabilities; log loss and ROC use their softmax."
 NO_SCORES = "The model gives labels and no scores."
 _TOO_MANY = f"There are more than {metrics.MOST_CURVE_VALUES:,} scores."
+_TOO_MANY_FRAMES = f"There are more than {metrics.MOST_FRAME_VALUES:,} frames."
 NEITHER = "The scores are from 0 to 1 and do not sum to 1."
 
 
@@ -40,6 +40,8 @@ def figures(work: Path, split: Split, count: int, subject: str) -> Figures:
     ``count`` is the number of classes, and ``subject`` the digest of the model's file, of which
     the bootstrap's seed is made together with that of the predictions.
     """
+    if split.task in splits.SEQUENCES:
+        return _sequences(work, split, subject)
     targets = np.load(work / readers.TARGETS, allow_pickle=False)
     file = work / predicting.SCORES
     scores = np.load(file, mmap_mode="r", allow_pickle=False) if file.is_file() else None
@@ -72,9 +74,64 @@ def figures(work: Path, split: Split, count: int, subject: str) -> Figures:
             figures, skipped, notes = _classification(targets, predictions, scores, count)
         lines = "".join(f"{number}\n" for number in predictions.tolist())
     is_constant = len(predictions) > 1 and bool((predictions == predictions[0]).all())
+    return _figures(figures, len(targets), lines, subject, skipped, notes, is_constant=is_constant)
+
+
+def _sequences(work: Path, split: Split, subject: str) -> Figures:
+    """The figures of frames, pitches or texts; rows are drawn with all of their frames."""
+    skipped: dict[str, str] = {}
+    if split.task == splits.TEXT:
+        truths = json.loads((work / readers.TEXTS).read_bytes())
+        texts = json.loads((work / sequences.TEXTS).read_bytes())
+        figures = _texts(truths, texts)
+        rows = [json.dumps(text) for text in texts]
+    else:
+        targets = np.load(work / readers.TARGETS, allow_pickle=False)
+        values = np.load(work / sequences.SCORES, allow_pickle=False)
+        targets, values = (array.reshape(len(array), -1) for array in (targets, values))
+        if not np.isfinite(values).all():
+            raise UnfitOutputError("The model's answers are not all finite numbers.")
+        if split.task == splits.PITCH:
+            figures = {"rpa": Agreement(metrics.raw_pitch, targets, values)}
+            rows = [" ".join(map(repr, row)) for row in values.tolist()]
+        else:
+            is_on = (values > 0.5).astype(np.int64)
+            micro = partial(metrics.several_f1, is_micro=True)
+            figures = {"f1-micro": Agreement(micro, targets.astype(np.int64), is_on)}
+            if values.size > metrics.MOST_FRAME_VALUES:
+                skipped["roc_auc"] = _TOO_MANY_FRAMES
+            else:
+                figures["roc_auc"] = Agreement(metrics.frames_area, targets, values)
+            rows = ["".join(map(str, row)) for row in is_on.tolist()]
+    lines = "".join(f"{row}\n" for row in rows)
+    is_constant = len(rows) > 1 and len(set(rows)) == 1
+    return _figures(figures, len(rows), lines, subject, skipped, [], is_constant=is_constant)
+
+
+def _texts(targets: Sequence[str], answers: Sequence[str]) -> Metrics:
+    pairs_of = list(zip(targets, answers, strict=True))
+    errors = np.array([metrics.edits(target, answer) for target, answer in pairs_of], float)
+    lengths = np.array([len(target) for target in targets], float)
+    return {
+        "accuracy": Share(np.array([target == answer for target, answer in pairs_of])),
+        "cer": Error(metrics.ratio(errors, lengths), metrics.log_ratio(errors, lengths), _exp),
+    }
+
+
+def _figures(
+    figures: Metrics,
+    count: int,
+    lines: str,
+    subject: str,
+    skipped: dict[str, str],
+    notes: Sequence[str],
+    *,
+    is_constant: bool,
+) -> Figures:
+    """Values and intervals of metrics; ``lines`` are the predictions, one row in each."""
     digest = hashlib.sha256(lines.encode()).hexdigest()
     seed = int(hashlib.sha256(f"{subject}{digest}".encode()).hexdigest()[:12], 16)
-    rows = resampling.estimates(figures, len(targets), seed)
+    rows = resampling.estimates(figures, count, seed)
     undefined = dict.fromkeys(figures.keys() - rows.keys(), "It is not defined for these targets.")
     return Figures(
         tuple(Figure.of(name, estimate) for name, estimate in rows.items()),
@@ -113,9 +170,13 @@ def _regression(targets: Array, values: Array) -> tuple[Metrics, dict[str, str],
     )
 
 
-def mean_of(errors: Array) -> Error:
-    """The mean of errors, which are not negative."""
-    return Error(metrics.mean(errors), metrics.log_mean(errors), _exp)
+def mean_of(errors: Array, most: float = math.inf) -> Error:
+    """The mean of errors, of which none is negative or larger than ``most``."""
+    return Error(metrics.mean(errors), metrics.log_mean(errors), lambda log: min(_exp(log), most))
+
+
+def _log_loss(targets: Array, probabilities: Array) -> Error:
+    return mean_of(metrics.log_losses(targets, probabilities), metrics.MOST_LOSS)
 
 
 def determination_of(targets: Array, values: Array) -> Error:
@@ -155,7 +216,7 @@ def _classification(
     else:
         probabilities = metrics.softmax(scores)
         notes.append(SOFTMAX)
-    figures["log_loss"] = mean_of(metrics.log_losses(targets, probabilities))
+    figures["log_loss"] = _log_loss(targets, probabilities)
     if scores.size > metrics.MOST_CURVE_VALUES:
         skipped["roc_auc"] = _TOO_MANY
     else:
@@ -175,7 +236,7 @@ def _binary(targets: Array, scores: Array, positive: int) -> tuple[Array, Metric
         {
             "accuracy": Share(predictions == targets),
             "f1-macro": Agreement(metrics.macro_f1, targets, predictions),
-            "log_loss": mean_of(metrics.log_losses(targets, both)),
+            "log_loss": _log_loss(targets, both),
             "roc_auc": Agreement(metrics.mean_area, (targets == 1)[:, np.newaxis], ranks),
         },
         notes,

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from hub.protocol import inputs as declarations
 from hub.protocol import splits
+from hub.protocol.inputs import Audio
+from hub.protocol.splits import Split
 from hub.protocol.vocabularies import ONNXRUNTIME
-from runners.engine.confine.children import EndingKind
+from runners.engine.confine.children import Ending, EndingKind
 from runners.engine.evaluation import answers, matching, predicting, readers, scoring
-from runners.engine.evaluation.answers import Ports, Predicted, Rows
+from runners.engine.evaluation.answers import Port, Ports, Predicted, Rows
+from runners.engine.evaluation.matching import Plan
 from runners.engine.evaluation.rules import METHOD, RESAMPLES
-from runners.engine.jobs import JobError, RefusedError
-from runners.engine.reports import Finding
+from runners.engine.jobs import Job, JobError, RefusedError
+from runners.engine.reports import Finding, Report
 from runners.engine.runs.answers import read
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from hub.protocol.splits import Split
-    from runners.engine.confine.children import Ending
-    from runners.engine.evaluation.answers import Port
-    from runners.engine.evaluation.matching import Plan
-    from runners.engine.jobs import Job
-    from runners.engine.reports import Report
 
 # The share of a job's remaining time that running the model may take.
 _SHARE = 0.8
@@ -47,10 +42,12 @@ def run(job: Job) -> Report:
     ports = read(Ports, _answer(job, "inputs", partial(predicting.ports, job.model))).inputs
     try:
         names = [split_input.name for split_input in split.inputs]
-        places = matching.ports_of(names, ports)
+        declared = declarations.parse(options.get("inputs"))
+        card_inputs = [row.name for row in declared if row.carry or row.constant is not None]
+        places = matching.ports_of(names, ports, card_inputs)
         texts = [ports[place].dtype == "text" for place in places]
         rows = _read(job, split, folder, texts)
-        plan = _plan(split, places, ports, rows)
+        plan = _plan(split, places, ports, rows, {row.name: row.audio for row in declared})
     except matching.UnfitSplitError as error:
         raise RefusedError((Finding("split-unfit", "error", str(error)),)) from None
     job.tell(40, "run")
@@ -66,10 +63,22 @@ def _read(job: Job, split: Split, folder: Path, texts: list[bool]) -> Rows:
     return read(Rows, _answer(job, "read", task))
 
 
-def _plan(split: Split, places: list[int], ports: tuple[Port, ...], rows: Rows) -> Plan:
+def _plan(
+    split: Split,
+    places: list[int],
+    ports: tuple[Port, ...],
+    rows: Rows,
+    sounds: Mapping[str, Audio | None],
+) -> Plan:
     if split.reader == "images":
         return matching.plan_for_pictures(places[0], ports)
-    return matching.plan(places, ports, rows.columns)
+    columns = []
+    for place, column in zip(places, rows.columns, strict=True):
+        # Of a sound that is cut into windows, a model gets one at once.
+        sound = sounds.get(ports[place].name) if split.task in splits.SEQUENCES else None
+        size = sound.window_of(ports[place].shape) if sound else None
+        columns.append(replace(column, shape=(size,)) if size else column)
+    return matching.plan(places, ports, columns)
 
 
 def _predict(job: Job, split: Split, plan: Plan, rows: Rows, file: Path) -> Predicted:

@@ -22,20 +22,17 @@ import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
 from hub.protocol import federated, safetensors, training_rules
+from hub.protocol.federated import Part
+from hub.protocol.training_rules import Rules
 from runners.engine.federated import batch_statistics, kernels, noise, optimisers, robust, updates
 from runners.engine.federated.kernels import Term
 from runners.engine.federated.updates import Array, Dense, Update, Weights
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hub.protocol.federated import Part
-    from hub.protocol.training_rules import Rules
 
 OPTIMISER = "optimiser.safetensors"
 # Number of earlier rounds in the running median of norms.

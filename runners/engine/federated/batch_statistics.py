@@ -9,16 +9,13 @@ is bounded so then goes through the rule of the training.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hub.protocol import federated
+from hub.protocol.federated import Part
 from runners.engine.federated import updates
 from runners.engine.federated.updates import Array, Dense, Update, Weights
-
-if TYPE_CHECKING:
-    from hub.protocol.federated import Part
 
 # A variance may be this many times the median, or that share of it; a mean so many median
 # distances away from it. With 4, reversed statistics still pull the mean of uneven devices too

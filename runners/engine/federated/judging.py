@@ -6,17 +6,15 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hub.protocol import federated, safetensors, stored
+from hub.protocol.federated import Part
 from runners.engine.federated import updates
+from runners.engine.federated.mapping import Buffer
 from runners.engine.federated.updates import Update, Weights
-
-if TYPE_CHECKING:
-    from hub.protocol.federated import Part
-    from runners.engine.federated.mapping import Buffer
 
 _HASHED_AT_ONCE = 1 << 20
 

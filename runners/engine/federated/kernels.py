@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hub.protocol import federated
+from hub.protocol.federated import Part
 from runners.engine.federated import updates
 from runners.engine.federated.updates import Array, Dense, Sparse, Update, Weights, part_of
-
-if TYPE_CHECKING:
-    from hub.protocol.federated import Part
 
 # How many values all updates together may take in a matrix of runs.
 _MATRIX_VALUES = 1 << 20

@@ -6,12 +6,10 @@ Uniform bits come from SHAKE-256 of the seed and the run's place, normal values 
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from runners.engine.federated.updates import Array
+from runners.engine.federated.updates import Array
 
 _UNIT = 2.0**-53
 

@@ -7,15 +7,12 @@ has no bias correction. The memory is kept in float32, computed with in float64.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hub.protocol import training_rules
-
-if TYPE_CHECKING:
-    from hub.protocol.training_rules import Rules
-    from runners.engine.federated.updates import Array
+from hub.protocol.training_rules import Rules
+from runners.engine.federated.updates import Array
 
 FIRST, SECOND = "first/", "second/"
 

@@ -8,12 +8,10 @@ count, since participants could claim any.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from runners.engine.federated.updates import Array
+from runners.engine.federated.updates import Array
 
 _SMALLEST = 1e-12
 

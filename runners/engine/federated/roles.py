@@ -25,10 +25,16 @@ _STATISTICS = {3: "running mean", 4: "running variance"}
 _VARIANCE = 4
 # Inputs that hold settings of an operator, never what it has learnt.
 _SETTINGS = {
-    "Clip": frozenset({1, 2}), "Div": frozenset({1}), "Dropout": frozenset({1, 2}),
-    "OneHot": frozenset({2}), "Pad": frozenset({2}), "Pow": frozenset({1}),
-    "Resize": frozenset({1, 2}), "Sub": frozenset({1}), "Upsample": frozenset({1}),
-}  # fmt: skip
+    "Clip": frozenset({1, 2}),
+    "Div": frozenset({1}),
+    "Dropout": frozenset({1, 2}),
+    "OneHot": frozenset({2}),
+    "Pad": frozenset({2}),
+    "Pow": frozenset({1}),
+    "Resize": frozenset({1, 2}),
+    "Sub": frozenset({1}),
+    "Upsample": frozenset({1}),
+}
 _QUANTISED = re.compile(r"(?:Q|Deq|DynamicQ)uantize\w*|QLinear\w+|QGemm|QAttention|\w+Integer\w*")
 _RENAMED = re.compile(r"onnx::\w+_\d+")
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -22,9 +23,6 @@ from hub.protocol.federated import FROZEN, TRAINABLE, Part
 from runners.engine.federated import roles
 from runners.engine.onnx_files import bodies, text
 from runners.engine.reports import Finding
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _FLOATS: dict[int, str] = {
     onnx.TensorProto.FLOAT: "F32",
@@ -46,9 +44,16 @@ _TYPES: dict[int, str] = {
     onnx.TensorProto.BOOL: "BOOL",
 }
 _VALUES = (
-    "float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data",
-    "raw_data", "external_data", "data_location",
-)  # fmt: skip
+    "float_data",
+    "int32_data",
+    "string_data",
+    "int64_data",
+    "double_data",
+    "uint64_data",
+    "raw_data",
+    "external_data",
+    "data_location",
+)
 # A frozen tensor of fewer bytes is in the skeleton as well, where shape inference can read it.
 _STAYS_BYTES = 1 << 16
 # A constant of more values than this may well be a weight.

@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import onnx
 
@@ -24,10 +25,6 @@ from runners.engine.federated.judging import Contribution
 from runners.engine.federated.updates import Update, Weights
 from runners.engine.jobs import Job, JobError, mapping_of, scan_of
 from runners.engine.reports import Finding, Report, Scan
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 _SCHEMA_ROOM_BYTES = 16 << 20
 _MEMORY_COPIES = 4

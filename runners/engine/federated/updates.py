@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hub.protocol import federated, safetensors
-
-if TYPE_CHECKING:
-    from hub.protocol.federated import Part
-    from hub.protocol.safetensors import Header
-    from runners.engine.federated.mapping import Buffer
+from hub.protocol.federated import Part
+from hub.protocol.safetensors import Header
+from runners.engine.federated.mapping import Buffer
 
 RUN = 4 * federated.BLOCK
 _TYPES = {"F32": "<f4", "F16": "<f2", "I8": "i1", "U32": "<u4"}

@@ -9,22 +9,21 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runners.engine.confine.children import EndingKind
 from runners.engine.graphs import matching, sides
 from runners.engine.graphs.changes import Change
+from runners.engine.graphs.sides import Placed, Side
 from runners.engine.jobs import Job, JobError, mapping_of
 from runners.engine.onnx_files import describe, nodes, text
 from runners.engine.onnx_files.vocabulary import DEFAULT_DOMAIN
 from runners.engine.reports import Finding, Report
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import onnx
 
-    from runners.engine.graphs.sides import Placed, Side
 
 FORMAT = 1
 LISTED_NODES = 500

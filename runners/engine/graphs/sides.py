@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,6 @@ from runners.engine.graphs import skeleton
 from runners.engine.onnx_files import nodes, text, wire
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
 Stored = onnx.TensorProto | onnx.AttributeProto

@@ -16,7 +16,7 @@ import os
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
@@ -28,9 +28,8 @@ from runners.engine.onnx_files import staging, tensors, text, walk, wire
 from runners.engine.onnx_files.vocabulary import DATA_TYPES
 from runners.engine.reports import Finding, Report
 
-if TYPE_CHECKING:
-    Array = np.ndarray[Any, Any]
-    Tensors = Iterator[tuple[str, Any]]
+Array = np.ndarray[Any, Any]
+Tensors = Iterator[tuple[str, Any]]
 
 NAME = "tensors.json"
 # Of a file with more tensors, the largest are listed.

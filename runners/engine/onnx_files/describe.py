@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runners.engine.onnx_files import external, parameters, precision, text
 from runners.engine.onnx_files.scan import scan
@@ -22,10 +22,8 @@ from runners.engine.onnx_files.vocabulary import (
     OTHER,
     STANDARD_DOMAINS,
 )
+from runners.engine.onnx_files.walk import Tensor, Walk
 from runners.engine.reports import Scan
-
-if TYPE_CHECKING:
-    from runners.engine.onnx_files.walk import Tensor, Walk
 
 # How facts are counted; a higher number has what was described before described again.
 # 2: parameters by scope, and those in attributes. 3: all external files, not only the first 256.

@@ -184,9 +184,19 @@ UNKNOWN = Finding(
 
 # The fields of ModelProto and how each is written.
 _MODEL_FIELDS = {
-    1: wire.VARINT, 2: wire.BYTES, 3: wire.BYTES, 4: wire.BYTES, 5: wire.VARINT, 6: wire.BYTES,
-    7: wire.BYTES, 8: wire.BYTES, 14: wire.BYTES, 20: wire.BYTES, 25: wire.BYTES, 26: wire.BYTES,
-}  # fmt: skip
+    1: wire.VARINT,
+    2: wire.BYTES,
+    3: wire.BYTES,
+    4: wire.BYTES,
+    5: wire.VARINT,
+    6: wire.BYTES,
+    7: wire.BYTES,
+    8: wire.BYTES,
+    14: wire.BYTES,
+    20: wire.BYTES,
+    25: wire.BYTES,
+    26: wire.BYTES,
+}
 
 
 def could_be_model(head: bytes) -> bool:

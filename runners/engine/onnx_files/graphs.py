@@ -25,10 +25,16 @@ _SINGLE_MESSAGES = frozenset({5, 6, 14, 22})
 _TRAINING = "training"
 _QUANTISING = frozenset(
     {
-        b"QuantizeLinear", b"DequantizeLinear", b"DynamicQuantizeLinear", b"MatMulNBits",
-        b"GatherBlockQuantized", b"MatMulBnb4", b"Quant", b"BipolarQuant",
+        b"QuantizeLinear",
+        b"DequantizeLinear",
+        b"DynamicQuantizeLinear",
+        b"MatMulNBits",
+        b"GatherBlockQuantized",
+        b"MatMulBnb4",
+        b"Quant",
+        b"BipolarQuant",
     }
-)  # fmt: skip
+)
 # Fields of AttributeProto, and FLOAT of TensorProto.DataType.
 _ONE_FLOAT, _FLOATS, _FLOAT = 2, 7, 1
 _FLOAT_BYTES = 4

@@ -9,7 +9,8 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import onnx
 
@@ -23,10 +24,6 @@ from runners.engine.onnx_files.vocabulary import (
     OTHER,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
 FORMAT = 1
 MOST_NODES = 20_000
 MOST_BYTES = 8 << 20
@@ -37,10 +34,21 @@ LISTED_ATTRIBUTES = 24
 LISTED_NUMBERS = 12
 # AttributeProto.AttributeType
 TYPES = {
-    1: "float", 2: "int", 3: "string", 4: "tensor", 5: "graph", 6: "floats", 7: "ints",
-    8: "strings", 9: "tensors", 10: "graphs", 11: "sparse tensor", 12: "sparse tensors",
-    13: "type", 14: "types",
-}  # fmt: skip
+    1: "float",
+    2: "int",
+    3: "string",
+    4: "tensor",
+    5: "graph",
+    6: "floats",
+    7: "ints",
+    8: "strings",
+    9: "tensors",
+    10: "graphs",
+    11: "sparse tensor",
+    12: "sparse tensors",
+    13: "type",
+    14: "types",
+}
 
 
 @dataclass(slots=True)

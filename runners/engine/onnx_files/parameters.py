@@ -11,15 +11,12 @@ Operators.md of ONNX; ContribOperators.md of ONNX Runtime.
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from runners.engine.onnx_files import precision
 from runners.engine.onnx_files.vocabulary import DATA_TYPES, OPERATOR_SETS, STANDARD_DOMAINS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from runners.engine.onnx_files.walk import NodeUse, Tensor, Walk
+from runners.engine.onnx_files.walk import NodeUse, Tensor, Walk
 
 # The graph in which a name is defined, by its number, and the name.
 Place = tuple[int, bytes]

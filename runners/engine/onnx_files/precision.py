@@ -7,21 +7,33 @@ scales are laid out. Packed weights count by the values they stand for, not by t
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from runners.engine.onnx_files.vocabulary import DATA_TYPES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from runners.engine.onnx_files.walk import NodeUse, Walk
+from runners.engine.onnx_files.walk import NodeUse, Walk
 
 _WORDS = {
-    "float64": "fp64", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "int16": "int16",
-    "uint16": "int16", "int8": "int8", "uint8": "int8", "int4": "int4", "uint4": "int4",
-    "int2": "int2", "uint2": "int2", "float4e2m1": "fp4", "float6e2m3": "fp6", "float6e3m2": "fp6",
-    "float8e4m3fn": "fp8", "float8e4m3fnuz": "fp8", "float8e5m2": "fp8", "float8e5m2fnuz": "fp8",
-}  # fmt: skip
+    "float64": "fp64",
+    "float32": "fp32",
+    "float16": "fp16",
+    "bfloat16": "bf16",
+    "int16": "int16",
+    "uint16": "int16",
+    "int8": "int8",
+    "uint8": "int8",
+    "int4": "int4",
+    "uint4": "int4",
+    "int2": "int2",
+    "uint2": "int2",
+    "float4e2m1": "fp4",
+    "float6e2m3": "fp6",
+    "float6e3m2": "fp6",
+    "float8e4m3fn": "fp8",
+    "float8e4m3fnuz": "fp8",
+    "float8e5m2": "fp8",
+    "float8e5m2fnuz": "fp8",
+}
 _FLOATS = ("fp64", "fp32", "fp16", "bf16")
 _BLOCKWISE = frozenset({"MatMulNBits", "GatherBlockQuantized", "MatMulBnb4"})
 _DYNAMIC = frozenset({"DynamicQuantizeLinear", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM"})

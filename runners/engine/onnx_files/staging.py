@@ -9,12 +9,9 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from runners.engine.onnx_files import file_types
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _CHUNK = 32 << 20
 # Git LFS writes no longer pointers.

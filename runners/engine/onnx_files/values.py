@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runners.engine.onnx_files import text, walk, wire
 from runners.engine.onnx_files.vocabulary import DATA_TYPES
-
-if TYPE_CHECKING:
-    from runners.engine.onnx_files.walk import Walk
+from runners.engine.onnx_files.walk import Walk
 
 _MAX_TYPE_DEPTH = 16
 _DOC_CHARACTERS = 300

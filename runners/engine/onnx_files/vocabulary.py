@@ -7,14 +7,35 @@ from __future__ import annotations
 
 # TensorProto.DataType: name and bits per element; text has no fixed size.
 DATA_TYPES: dict[int, tuple[str, int]] = {
-    1: ("float32", 32), 2: ("uint8", 8), 3: ("int8", 8), 4: ("uint16", 16), 5: ("int16", 16),
-    6: ("int32", 32), 7: ("int64", 64), 8: ("string", 0), 9: ("bool", 8), 10: ("float16", 16),
-    11: ("float64", 64), 12: ("uint32", 32), 13: ("uint64", 64), 14: ("complex64", 64),
-    15: ("complex128", 128), 16: ("bfloat16", 16), 17: ("float8e4m3fn", 8),
-    18: ("float8e4m3fnuz", 8), 19: ("float8e5m2", 8), 20: ("float8e5m2fnuz", 8), 21: ("uint4", 4),
-    22: ("int4", 4), 23: ("float4e2m1", 4), 24: ("float8e8m0", 8), 25: ("uint2", 2),
-    26: ("int2", 2), 27: ("float6e2m3", 6), 28: ("float6e3m2", 6),
-}  # fmt: skip
+    1: ("float32", 32),
+    2: ("uint8", 8),
+    3: ("int8", 8),
+    4: ("uint16", 16),
+    5: ("int16", 16),
+    6: ("int32", 32),
+    7: ("int64", 64),
+    8: ("string", 0),
+    9: ("bool", 8),
+    10: ("float16", 16),
+    11: ("float64", 64),
+    12: ("uint32", 32),
+    13: ("uint64", 64),
+    14: ("complex64", 64),
+    15: ("complex128", 128),
+    16: ("bfloat16", 16),
+    17: ("float8e4m3fn", 8),
+    18: ("float8e4m3fnuz", 8),
+    19: ("float8e5m2", 8),
+    20: ("float8e5m2fnuz", 8),
+    21: ("uint4", 4),
+    22: ("int4", 4),
+    23: ("float4e2m1", 4),
+    24: ("float8e8m0", 8),
+    25: ("uint2", 2),
+    26: ("int2", 2),
+    27: ("float6e2m3", 6),
+    28: ("float6e3m2", 6),
+}
 STRING = 8
 # How many elements one entry of a typed data field holds, where that is not one.
 ELEMENTS_PER_ENTRY = {21: 2, 22: 2, 23: 2, 25: 4, 26: 4}
@@ -30,11 +51,16 @@ MESSAGES: dict[str, dict[int, str]] = {
     "function": {7: "node", 11: "attribute"},
     "node": {5: "attribute"},
     "attribute": {
-        5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse",
+        5: "tensor",
+        6: "graph",
+        10: "tensor",
+        11: "graph",
+        22: "sparse",
+        23: "sparse",
     },
     "sparse": {1: "tensor", 2: "tensor"},
     "tensor": {},
-}  # fmt: skip
+}
 # Message -> its fields of scalars of which a file may hold millions.
 RUNS: dict[str, frozenset[int]] = {
     "tensor": frozenset({4, 5, 7, 10, 11}),
@@ -73,18 +99,32 @@ STANDARD_DOMAINS = frozenset(
 TEXT_DOMAINS = frozenset({"ai.onnx.contrib", "com.microsoft.extensions"})
 # Who brings the operators of well-known other domains.
 OPERATOR_SETS = {
-    "com.microsoft": "ONNX Runtime (built in)", "com.microsoft.nchwc": "ONNX Runtime (built in)",
+    "com.microsoft": "ONNX Runtime (built in)",
+    "com.microsoft.nchwc": "ONNX Runtime (built in)",
     "com.ms.internal.nhwc": "ONNX Runtime (built in)",
     "com.microsoft.extensions": "onnxruntime-extensions",
-    "ai.onnx.contrib": "onnxruntime-extensions", "onnx.brevitas": "Brevitas",
-    "org.pytorch.aten": "PyTorch (ATen fallback)", "qonnx.custom_op.general": "QONNX",
+    "ai.onnx.contrib": "onnxruntime-extensions",
+    "onnx.brevitas": "Brevitas",
+    "org.pytorch.aten": "PyTorch (ATen fallback)",
+    "qonnx.custom_op.general": "QONNX",
     "trt.plugins": "TensorRT plugins",
-}  # fmt: skip
+}
 
 CATEGORIES = (
-    "conv", "matmul", "attention", "norm", "activation", "elementwise", "pool", "shape", "quantise",
-    "recurrent", "gather", "trees", "other",
-)  # fmt: skip
+    "conv",
+    "matmul",
+    "attention",
+    "norm",
+    "activation",
+    "elementwise",
+    "pool",
+    "shape",
+    "quantise",
+    "recurrent",
+    "gather",
+    "trees",
+    "other",
+)
 OTHER = CATEGORIES.index("other")
 
 _FAMILIES = {

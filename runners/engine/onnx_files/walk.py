@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import mmap
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from runners.engine.onnx_files import text
 from runners.engine.onnx_files.wire import Buffer, MalformedError
 from runners.engine.reports import Finding, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # Bounds on what a model may hold. All are far above any model in use and keep a scan in seconds.
 MAX_DEPTH = 24

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 
 from runners.engine.onnx_files import bodies
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # A protobuf file ends at 2 GiB; room is left for everything that is no weight.
 INLINE_BYTES = 1900 << 20

@@ -11,10 +11,7 @@ import mmap
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 Buffer = bytes | mmap.mmap
 Field = tuple[int, int, int, int]

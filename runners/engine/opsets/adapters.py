@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import onnx
 from onnx import version_converter
 
-if TYPE_CHECKING:
-    from runners.engine.opsets.names import Names
-    from runners.engine.opsets.scopes import Scope
+from runners.engine.opsets.names import Names
+from runners.engine.opsets.scopes import Scope
 
 _HIDDEN = "hub.hidden"
 _TOGETHER = 500
@@ -37,19 +35,21 @@ class LooseNode:
 
 
 def adapt(loose_nodes: Sequence[LooseNode], source: int, target: int, names: Names) -> None:
-    """Convert each node between two opsets; a node that cannot be converted gets its error."""
-    kinds: dict[str, list[LooseNode]] = defaultdict(list)
-    for loose_node in loose_nodes:
-        kinds[loose_node.node.op_type].append(loose_node)
-    for same in kinds.values():
-        failures: list[str] = []
-        for first in range(0, len(same), _TOGETHER):
-            _adapt_together(same[first : first + _TOGETHER], source, target, names, failures)
+    """Convert each node between two opsets; a node that cannot be converted gets its error.
+
+    A call of the converter takes longer than the nodes in it, so all are tried together first.
+    """
+    for first in range(0, len(loose_nodes), _TOGETHER):
+        _adapt_together(loose_nodes[first : first + _TOGETHER], source, target, names, [])
 
 
 def _adapt_together(
     loose_nodes: Sequence[LooseNode], source: int, target: int, names: Names, failures: list[str]
 ) -> None:
+    """Convert nodes in one call; where that fails, each operator alone, then half of its nodes.
+
+    `failures` are errors of single nodes of one operator.
+    """
     if len(failures) >= _ENOUGH:
         for loose_node in loose_nodes:
             loose_node.error = failures[-1]
@@ -63,9 +63,16 @@ def _adapt_together(
             loose_nodes[0].error = _reason(str(error))
             failures.append(loose_nodes[0].error)
             return
+        kinds: dict[str, list[LooseNode]] = defaultdict(list)
+        for loose_node in loose_nodes:
+            kinds[loose_node.node.op_type].append(loose_node)
+        if len(kinds) > 1:
+            for alike in kinds.values():
+                _adapt_together(alike, source, target, names, [])
+            return
         half = len(loose_nodes) // 2
-        _adapt_together(loose_nodes[:half], source, target, names, failures)
-        _adapt_together(loose_nodes[half:], source, target, names, failures)
+        for part in (loose_nodes[:half], loose_nodes[half:]):
+            _adapt_together(part, source, target, names, failures)
 
 
 def _reason(message: str) -> str:

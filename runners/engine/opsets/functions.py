@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import onnx
 from onnx import inliner
 
 from runners.engine.onnx_files import bodies
 from runners.engine.opsets import normal, schemas
+from runners.engine.opsets.names import Names
 from runners.engine.opsets.outcome import InvalidModelError
-
-if TYPE_CHECKING:
-    from runners.engine.opsets.names import Names
-    from runners.engine.opsets.scopes import Scope
+from runners.engine.opsets.scopes import Scope
 
 INLINED = "local-functions-inlined"
 WRITTEN_OUT = "function-written-out"

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import onnx
 
 from runners.engine.onnx_files.bodies import bodies
 from runners.engine.opsets import adapters, functions, rules, schemas
 from runners.engine.opsets.adapters import LooseNode
+from runners.engine.opsets.names import Names
 from runners.engine.opsets.outcome import Blocking, CannotConvertError
 from runners.engine.opsets.rules.case import Case
 from runners.engine.opsets.scopes import Scope, of_graph
-
-if TYPE_CHECKING:
-    from runners.engine.opsets.names import Names
 
 # More rounds than there are opsets mean that a rule does not terminate.
 _ROUNDS = 100

@@ -14,11 +14,17 @@ from runners.engine.opsets.outcome import InvalidModelError
 FREE_INITIALIZERS = 4
 _FIRST_WITH_OPSETS = 3
 _FLOORS = {
-    onnx.TensorProto.FLOAT8E4M3FN: 9, onnx.TensorProto.FLOAT8E4M3FNUZ: 9,
-    onnx.TensorProto.FLOAT8E5M2: 9, onnx.TensorProto.FLOAT8E5M2FNUZ: 9, onnx.TensorProto.UINT4: 10,
-    onnx.TensorProto.INT4: 10, onnx.TensorProto.FLOAT4E2M1: 11, onnx.TensorProto.FLOAT8E8M0: 12,
-    onnx.TensorProto.UINT2: 13, onnx.TensorProto.INT2: 13,
-}  # fmt: skip
+    onnx.TensorProto.FLOAT8E4M3FN: 9,
+    onnx.TensorProto.FLOAT8E4M3FNUZ: 9,
+    onnx.TensorProto.FLOAT8E5M2: 9,
+    onnx.TensorProto.FLOAT8E5M2FNUZ: 9,
+    onnx.TensorProto.UINT4: 10,
+    onnx.TensorProto.INT4: 10,
+    onnx.TensorProto.FLOAT4E2M1: 11,
+    onnx.TensorProto.FLOAT8E8M0: 12,
+    onnx.TensorProto.UINT2: 13,
+    onnx.TensorProto.INT2: 13,
+}
 
 
 def normalise(model: onnx.ModelProto) -> int:

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import onnx
 
 from runners.engine.onnx_files import wire
 from runners.engine.onnx_files.vocabulary import MESSAGES, RUNS
 from runners.engine.opsets.scopes import is_small
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HELD_BYTES = 1024
 # Paths of versions contain no NUL, so no upload can use this location.

@@ -64,55 +64,6 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
-    """Opset and IR version of a model, and the highest ones that the runtime loads.
-
-    `source` is 0 for a model without operators of the default domain.
-    """
-
-    source: int
-    ir_version: int
-    highest: int
-    highest_ir: int
-
-
-@dataclass(frozen=True, slots=True)
-class Blocking:
-    """A node that cannot be converted between two opsets, and why.
-
-    `op` is empty where no node is the reason, `source` is 0 where the opset of the model is not.
-    """
-
-    node: Name
-    op: Name
-    source: int
-    target: int
-    reason: Message
-
-    @property
-    def sentence(self) -> str:
-        place = f"node {self.node!r} ({self.op}) " if self.op else ""
-        source = f"from operator set {self.source} to {self.target}"
-        sets = source if self.source else f"to operator set {self.target}"
-        return f"{place}cannot go {sets}: {self.reason}"
-
-
-@dataclass(frozen=True, slots=True)
-class Converted:
-    """Result of a conversion: the rules used, and whether anything changed.
-
-    `operators_changed` are those whose meaning differs between the two opsets, or that a rule
-    rewrites; `untouched` tells that the operator schemas list no change.
-    """
-
-    rules: list[str]
-    changed: bool
-    untouched: bool
-    operators_changed: list[str]
-    blocking: list[Blocking]
-
-
-@dataclass(frozen=True, slots=True)
 class Generated:
     """The data sets that were generated, or why there are none."""
 
@@ -171,52 +122,6 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class OutputState:
-    """The state of an output over all runs, and the operators that lead to it."""
-
-    name: Name
-    state: proofs.State
-    operators: list[str]
-    unseen: proofs.UnseenElements | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """A graph inside a node; as `proofs.Branch`, with its operators."""
-
-    node: Name
-    op: Name
-    name: Name
-    nodes: int
-    taken: bool
-    zero: bool | None
-    operators: list[str]
-    reachable: bool
-
-    def proof(self, changed: frozenset[str]) -> proofs.Branch:
-        """The evidence, given the operators that a conversion changes."""
-        return proofs.Branch(
-            node=self.node,
-            op=self.op,
-            name=self.name,
-            nodes=self.nodes,
-            taken=self.taken,
-            zero=self.zero,
-            unchanged=changed.isdisjoint(self.operators),
-            reachable=self.reachable,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """Number of nodes, number of nodes that ran, and which inner graphs were entered."""
-
-    nodes: int
-    ran: int
-    branches: list[Branch] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
 class Step:
     """A node whose body contains the sought node; `iteration` is None outside of loops."""
 
@@ -240,38 +145,6 @@ class Node:
     path: list[Step]
     figures: Row
     alone: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """The first node of a new model whose value differs from the original's."""
-
-    name: Name
-    op: Name
-    figures: Row
-
-
-@dataclass(frozen=True, slots=True)
-class Observations:
-    """What runs of the original show: the states of its outputs, and the ranges of its inputs."""
-
-    states: list[OutputState]
-    ranges: InputRanges
-
-
-@dataclass(frozen=True, slots=True)
-class Inside:
-    """Number of compared intermediate values, the first node that differs, and their magnitude.
-
-    `is_complete` is False if some values of bodies were not compared, for want of time or since a
-    body does not load alone. `largest` is the greatest absolute value of inputs and intermediate
-    values; None if one is not finite.
-    """
-
-    compared: int
-    node: proofs.HiddenDifference | None
-    is_complete: bool
-    largest: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,108 +173,6 @@ class ReducedModel:
 
     operators: Names
     evidence: Evidence
-
-
-@dataclass(frozen=True, slots=True)
-class SetRun:
-    """A data set that the original ran on; for conversions."""
-
-    name: str
-    origin: str
-
-
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """Runs of the original: data sets, why others are missing, nondeterministic outputs.
-
-    `held_out` tells whether no calibration data is among the sets.
-    """
-
-    sets: list[SetRun]
-    reasons: list[str]
-    nondeterministic: list[str]
-    held_out: bool
-    calibration: Mapping[str, Any] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Preparation:
-    """The preparation of a model for a tool: opsets, rules between them, and other steps."""
-
-    source: int | None
-    target: int | None
-    rules: list[str]
-    steps: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """Number of nodes that a conversion left in float32."""
-
-    left_in_float32: int
-
-
-@dataclass(frozen=True, slots=True)
-class RangedNode:
-    """A node with a value that half precision cannot hold: the value and its largest magnitude."""
-
-    node: Name
-    op: Name
-    value: Name
-    largest: float
-
-
-@dataclass(frozen=True, slots=True)
-class Ranges:
-    """Magnitudes of all float32 values over some data sets of the original, against half precision.
-
-    `sets` of `of` data sets were run. `largest` is the largest finite magnitude, `smallest` the
-    smallest one but 0. `nodes` read or write a value that overflows or vanishes as a whole.
-    `infinite` are values that are not finite in the original. `unmeasured` counts nodes in bodies,
-    whose values are not seen.
-    """
-
-    sets: int
-    of: int
-    largest: float | None = None
-    smallest: float | None = None
-    nodes: list[RangedNode] = field(default_factory=list)
-    infinite: Names = field(default_factory=list)
-    unmeasured: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class HalfRun:
-    """A variant computed in half precision by the reference, against the original.
-
-    `sets` of `of` data sets were run in the time. `worst` sums the figures of those that resemble
-    real data up. `overflowing` are nodes that make finite inputs infinite or NaN, and the readers
-    of their outputs. `broken` says where outputs are not finite although the original's are.
-    """
-
-    sets: int
-    of: int
-    worst: Mapping[str, Any]
-    overflowing: Names
-    broken: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """Results of scan, checker and loader for a variant, and the processor that loaded it."""
-
-    scan: Scan
-    checker: str
-    cpu: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Parity:
-    """Distance of a variant from the original: a row for each output, failures, and the worst."""
-
-    measures: list[Mapping[str, Any]]
-    broken: list[str]
-    parity: Mapping[str, Any]
 
 
 def read(kind: type[_T], answer: Any) -> _T:

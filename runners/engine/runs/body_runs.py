@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,13 +16,10 @@ import onnx
 from onnx import helper, numpy_helper
 
 from runners.engine.onnx_files import bodies
+from runners.engine.onnx_files.datasets import Value
+from runners.engine.runtimes import Run
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runners.engine.onnx_files.datasets import Value
-    from runners.engine.runtimes import Run
-
     ValueOf = Callable[[str], Value]
 
 MOST_ITERATIONS = 1000

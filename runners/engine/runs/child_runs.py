@@ -11,12 +11,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 
 from hub.protocol import inputs as declarations
+from hub.protocol.inputs import DeclaredInput
 from hub.protocol.vocabularies import REFERENCE
 from runners.engine import opsets, runtimes
 from runners.engine.onnx_files import bodies, datasets, text
@@ -35,12 +37,6 @@ from runners.engine.runs.answers import (
 )
 from runners.engine.runs.generate import GENERATED, VARIED
 from runners.engine.runtimes import probing
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hub.protocol.inputs import DeclaredInput
-
 
 BUNDLED = "bundled"
 MOST_SETS = 16

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from onnx import numpy_helper
 
+from hub.protocol.inputs import DeclaredInput
 from runners.engine.onnx_files import bodies
 from runners.engine.onnx_files.datasets import DataSet, Value, required_inputs
 from runners.engine.runs import specification
@@ -25,7 +26,6 @@ from runners.engine.runs.input_values import (
 if TYPE_CHECKING:
     import onnx
 
-    from hub.protocol.inputs import DeclaredInput
 
 __all__ = ["CannotGenerateError", "datasets", "generate", "thresholds"]
 
@@ -48,13 +48,19 @@ _SEARCH_SEEDS = 4
 
 
 def generate(
-    model: onnx.ModelProto, *, seed: int, size: int, limit_bytes: int = LIMIT_BYTES
+    model: onnx.ModelProto,
+    *,
+    seed: int,
+    size: int,
+    limit_bytes: int = LIMIT_BYTES,
+    declared: Sequence[DeclaredInput] = (),
 ) -> dict[str, Value]:
     """One value for each required input, with free dimensions of about `size`.
 
-    Raises CannotGenerateError, also if all values would exceed `limit_bytes`.
+    Inputs that the card declares get declared values and sizes. Raises CannotGenerateError, also if
+    all values would exceed `limit_bytes`.
     """
-    return InputMaker(model, Plan("", seed, size), limit_bytes=limit_bytes).make()
+    return InputMaker(model, Plan("", seed, size), declared, limit_bytes=limit_bytes).make()
 
 
 def datasets(

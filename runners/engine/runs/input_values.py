@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from onnx import helper
 
+from hub.protocol.inputs import DeclaredInput
 from runners.engine.onnx_files.datasets import Value, required_inputs
 from runners.engine.runs import agreement
 from runners.engine.runs.usage import Use, Uses
@@ -24,10 +25,9 @@ from runners.engine.runs.usage import Use, Uses
 if TYPE_CHECKING:
     import onnx
 
-    from hub.protocol.inputs import DeclaredInput
 
-    Array = np.ndarray[Any, Any]
-    Generator = np.random.Generator
+Array = np.ndarray[Any, Any]
+Generator = np.random.Generator
 
 LIMIT_BYTES = 256 << 20
 _IMAGE_SIDE = 32
@@ -47,9 +47,21 @@ _SPARSE_SHARE = 0.9
 # Kinds that take ends of declared ranges: share of upper ends.
 _ENDS = {"zeros": 0.0, "large": 1.0, "extreme": 0.5, "filled": 0.5}
 Kind = Literal[
-    "normal", "extreme", "uniform", "pixels", "sparse", "zeros", "negative", "large", "scaled",
-    "filled", "masked", "special", "magnified", "magnitudes",
-]  # fmt: skip
+    "normal",
+    "extreme",
+    "uniform",
+    "pixels",
+    "sparse",
+    "zeros",
+    "negative",
+    "large",
+    "scaled",
+    "filled",
+    "masked",
+    "special",
+    "magnified",
+    "magnitudes",
+]
 # Kinds whose values do not stay within usual ranges, so not within those that a card declares.
 UNBOUNDED: frozenset[Kind] = frozenset({"magnified", "magnitudes"})
 _MAGNITUDE = 38.0

@@ -7,12 +7,13 @@ iteration that differs on equal inputs, is searched as a graph of its own (`body
 
 from __future__ import annotations
 
+import math
 import re
 import time
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -22,19 +23,17 @@ from runners.engine import runtimes
 from runners.engine.onnx_files import bodies, datasets, text
 from runners.engine.onnx_files.datasets import DataSet, Value
 from runners.engine.runs import agreement, body_runs, child_runs
+from runners.engine.runs.agreement import Figures
 from runners.engine.runs.answers import Divergence, Evidence, Message, Name, Node, Step, name_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runners.engine.runs.agreement import Figures
-    from runners.engine.runs.child_runs import ModelFile
+from runners.engine.runs.child_runs import ModelFile
 
 _CHUNK_BYTES = 512 << 20
 _MOST_VALUES = 50_000
 _JUMP = 10.0
 _NOISE = {"fp32": 1e-6, "fp16": 1e-4, "quantised": 1e-4, "exact": 0.0}
 _MOST_SUSPECTS = 25
+# Only the largest difference counts, so no other figure is computed of finite values.
+_ANY_FINITE = agreement.Profile("any-finite", atol=math.inf)
 _EVIDENCE_BYTES = 64 << 20
 # Time for the iterations of one loop; if it runs out, the node with the body is reported.
 _INSIDE_SECONDS = 20.0
@@ -59,11 +58,12 @@ class Parties:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Folders: data sets with the inputs, work, and evidence."""
+    """Folders: data sets with the inputs, work, and evidence; and a prefix of names of evidence."""
 
     sets: Path
     work: Path
     out: Path
+    prefix: str = ""
 
 
 def find(
@@ -287,7 +287,7 @@ def used_values(graph: onnx.GraphProto) -> list[str]:
 
 def _distance(expected: Value, actual: Value) -> float:
     """The largest error relative to the largest value; inf if types or shapes differ."""
-    figures = agreement.compare("", expected, actual, agreement.FP32)
+    figures = agreement.compare("", expected, actual, _ANY_FINITE, brief=True)
     if not figures.max_abs:
         return 0.0 if figures.agrees else float("inf")
     return figures.max_abs / max(_magnitude(expected), 1e-6)
@@ -298,7 +298,7 @@ def _magnitude(value: Value) -> float:
         return 0.0
     if value.dtype.kind in "OUSTb":
         return 1.0
-    sizes = np.abs(agreement.wide(value))
+    sizes = np.abs(value if value.dtype.kind == "f" else agreement.wide(value))
     finite = sizes[np.isfinite(sizes)]
     return float(finite.max()) if finite.size else 0.0
 

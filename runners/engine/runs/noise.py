@@ -21,12 +21,13 @@ import ml_dtypes
 import numpy as np
 
 from runners.engine.runs import agreement
+from runners.engine.runs.agreement import Figures
 
 if TYPE_CHECKING:
     from runners.engine.onnx_files.datasets import Value
-    from runners.engine.runs.agreement import Figures
 
-    Array = np.ndarray[Any, Any]
+
+Array = np.ndarray[Any, Any]
 
 NAME = "own-noise"
 # A new graph may be fused in part only, so that its roundings differ from those of all runs.
@@ -100,7 +101,13 @@ def largest(value: Value) -> float:
     """The greatest absolute value of a float tensor, or of those inside; infinity if one is NaN."""
     parts = (leaf for leaf in leaves(value) if leaf.size and leaf.dtype.kind not in "OUSTbiu")
     with np.errstate(invalid="ignore"):
-        tops = [float(np.abs(agreement.wide(leaf)).max()) for leaf in parts]
+        # Without a copy where numpy has the type; NaN is the largest of all.
+        tops = [
+            float(np.maximum(leaf.max(), -leaf.min()))
+            if leaf.dtype.kind == "f"
+            else float(np.abs(agreement.wide(leaf)).max())
+            for leaf in parts
+        ]
     return max((math.inf if math.isnan(top) else top for top in tops), default=0.0)
 
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 
@@ -25,14 +25,10 @@ from runners.engine.onnx_files import bodies, datasets, text
 from runners.engine.onnx_files.datasets import DataSet, Value
 from runners.engine.runs import agreement, child_runs, localise
 from runners.engine.runs.answers import Evidence, Message, Name, OptimisedRun, ReducedModel
+from runners.engine.runs.child_runs import ModelFile
+from runners.engine.runs.localise import Places
 from runners.engine.runtimes import graph_passes, onnxruntime_cpu
 from runners.engine.runtimes.graph_passes import GraphPasses, Level
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runners.engine.runs.child_runs import ModelFile
-    from runners.engine.runs.localise import Places
 
 # A search ends after this many runs of a model.
 _MOST_RUNS = 60
@@ -287,6 +283,8 @@ class _Reduction:
         if cut is None or expected is None:
             return ""
         label = "-".join(self._fault.passes) or f"optimisation-{self._fault.level}"
-        name = f"diverging-{_UNFIT.sub('-', label)[:60]}.zip"
+        prefix = self._places.prefix
+        label = f"{prefix[-40:]}-{label}" if prefix else label
+        name = f"diverging-{_UNFIT.sub('-', label)[:80]}.zip"
         dataset = DataSet("test_data_set_0", "generated", self._feeds(cut), expected)
         return name if localise.pack(cut, dataset, self._places, name) else ""

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from hub.protocol.inputs import Picture
+
 if TYPE_CHECKING:
     from PIL import Image
 
-    from hub.protocol.inputs import Picture
 
-    Array = np.ndarray[Any, Any]
+Array = np.ndarray[Any, Any]
 
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF")
 MOST_PIXELS = 50_000_000

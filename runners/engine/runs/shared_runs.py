@@ -9,14 +9,15 @@ from __future__ import annotations
 import functools
 import math
 import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from hub.protocol.vocabularies import REFERENCE
 from runners.engine.confine.children import Ending, EndingKind
-from runners.engine.runs import answers, child_runs, localise, optimiser, specification
+from runners.engine.jobs import Job
+from runners.engine.runs import answers, child_runs, localise, specification
 from runners.engine.runs.answers import (
     Comparison,
     Divergence,
@@ -24,87 +25,26 @@ from runners.engine.runs.answers import (
     Generated,
     Message,
     Name,
-    OptimisedRun,
     Prepared,
     Ran,
-    ReducedModel,
     ShapeDifference,
 )
+from runners.engine.runs.attempts import AGAIN, Attempt, RunStatus, Session, attempt_of, key_of
 from runners.engine.runs.child_runs import BUNDLED, FileKind, ModelFile
 from runners.engine.runs.generate import GENERATED
+from runners.engine.runs.optimiser import Case
+from runners.engine.runs.stages import FILE_BYTES, run_limits
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runners.engine.jobs import Job
-    from runners.engine.runs.optimiser import OptimiserFault
-    from runners.engine.runtimes.graph_passes import GraphPasses
-
-# Limits of one run of all data sets of an origin. Sets that the slow reference has not finished by
-# then are not judged.
-_RUN_CPU_SECONDS, _RUN_WALL_SECONDS = 60, 120.0
 # The reference is about 100 times slower than ONNX Runtime. Its generated sets after the first
 # share this budget; each set has at most the second limit.
 _REFERENCE_BUDGET_SECONDS, _REFERENCE_CPU_SECONDS = 10.0, 30
-_FILE_BYTES = 1 << 30
 # With less time left than this, a timeout is that of the job, not of the run.
 _LATE_SECONDS = 1.5
 # Sizes of generated inputs for free dimensions. The next group is tried if no input of the previous
 # group runs.
 SIZES = ((1, 2, 3), (16, 32, 64), (576, 1024, 1600))
 SEED = 20_240_611
-# Tag of a repeated run in a new session.
-AGAIN = "again"
 _GENERATED_SET = "test_data_set_generated-"
-
-
-class RunStatus(StrEnum):
-    """How a run of a model ended.
-
-    `UNSUPPORTED`: the runtime lacks an operator; `UNPREPARED`: the machine lacks something that the
-    runtime needs; `REFUSED`: the model was not loaded; `DIED`: the child crashed or exceeded a
-    limit; `LATE`: the job ran out of time; `NONE`: there are no inputs.
-    """
-
-    RAN = "ran"
-    UNSUPPORTED = "unsupported"
-    UNPREPARED = "unprepared"
-    REFUSED = "refused"
-    DIED = "died"
-    LATE = "late"
-    NONE = "none"
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """Result of running a model on all data sets of one origin.
-
-    `results` is the folder of the outputs; `refused` maps names of data sets that failed to the
-    reason; `sets` counts all sets that were tried; `note` says why a run is incomplete; `signal`
-    tells whether a signal ended the child; `seconds` is processor time; `shapes` are those outputs
-    that contradict the declared shapes.
-    """
-
-    status: RunStatus
-    results: Path
-    reason: str = ""
-    refused: dict[str, str] = field(default_factory=dict)
-    sets: int = 0
-    file_kind: FileKind | None = None
-    note: str = ""
-    signal: bool = False
-    seconds: float = 0.0
-    shapes: Sequence[ShapeDifference] = ()
-
-    @property
-    def ran(self) -> int:
-        """Number of data sets that have outputs."""
-        return self.sets - len(self.refused)
-
-    @property
-    def has_outputs(self) -> bool:
-        """Whether the model ran on at least one data set."""
-        return self.status == RunStatus.RAN and self.ran > 0
 
 
 class ModelUnderTest:
@@ -118,16 +58,16 @@ class ModelUnderTest:
         self.sizes: Sequence[int] = SIZES[0]
         self.original = ModelFile(job.model, job.model.parent, FileKind.ORIGINAL)
         self.upgraded_opset = 0
-        self.sets = {origin: job.work / "sets" / origin for origin in (BUNDLED, GENERATED)}
-        self.prepared = self._prepare()
+        self.sets = {origin: self.place_of(origin) for origin in (BUNDLED, GENERATED)}
         self.generation_problem = ""
         self._attempts: dict[str, Attempt] = {}
+        self.prepared = self._prepare()
 
     def _prepare(self) -> Prepared:
-        root, model = self.job.work / "sets", self.job.model
-        ending = self.job.stage(
-            "prepare", lambda: child_runs.prepare(model, root), file_bytes=_FILE_BYTES
-        )
+        task = functools.partial(child_runs.prepare, self.job.model, self.job.work / "sets")
+        first = self._input_task(self._generated_root(0), GENERATED, SIZES[0])
+        self.job.ahead({"prepare": task, **first}, file_bytes=FILE_BYTES)
+        ending = self.job.stage("prepare", task, file_bytes=FILE_BYTES)
         if ending.kind == EndingKind.ANSWERED:
             return answers.read(Prepared, ending.answer)
         return Prepared(problem=self.job.cause(ending), is_readable=False)
@@ -141,7 +81,7 @@ class ModelUnderTest:
         model, target = self.job.model, self.job.work / "upgraded" / "model.onnx"
         runtime = self.runtime
         ending = self.job.stage(
-            "upgrade", lambda: child_runs.upgrade(model, target, runtime), file_bytes=_FILE_BYTES
+            "upgrade", lambda: child_runs.upgrade(model, target, runtime), file_bytes=FILE_BYTES
         )
         if ending.kind == EndingKind.ANSWERED:
             self.upgraded_opset = answers.read(int, ending.answer)
@@ -160,11 +100,11 @@ class ModelUnderTest:
             return Attempt(RunStatus.NONE, self.sets[GENERATED], "no inputs were generated")
         # The runtime fails on every size. Other runtimes are tried on the smallest inputs.
         attempt, self.sets[GENERATED] = first
-        self._attempts[_key(self.runtime, GENERATED, FileKind.ORIGINAL, "")] = attempt
+        self._attempts[key_of(self.runtime, GENERATED, FileKind.ORIGINAL, "")] = attempt
         return attempt
 
     def _generate(self, k: int, sizes: Sequence[int]) -> Attempt:
-        root = self.job.work / f"sets-{k}"
+        root = self._generated_root(k)
         failure = self._make_inputs(root, GENERATED, sizes)
         if failure:
             self.generation_problem = failure
@@ -173,12 +113,15 @@ class ModelUnderTest:
         fit = [size for size in sizes if f"{_GENERATED_SET}{size}" not in attempt.refused]
         self.sizes = fit or sizes
         # Later requests for the run of generated inputs get this one.
-        self._attempts[_key(self.runtime, GENERATED, FileKind.ORIGINAL, "")] = attempt
+        self._attempts[key_of(self.runtime, GENERATED, FileKind.ORIGINAL, "")] = attempt
         return attempt
+
+    def _generated_root(self, k: int) -> Path:
+        return self.job.work / f"sets-{k}"
 
     def _first_run(self, tag: str) -> Attempt:
         """Run the generated sets and, in the same session, bundled sets that have not run yet."""
-        bundled = _key(self.runtime, BUNDLED, FileKind.ORIGINAL, "")
+        bundled = key_of(self.runtime, BUNDLED, FileKind.ORIGINAL, "")
         origins = [GENERATED]
         if self.prepared.bundled and bundled not in self._attempts:
             origins.append(BUNDLED)
@@ -192,7 +135,7 @@ class ModelUnderTest:
         """The outputs whose shapes contradict the declared ones in the runs of the runtime."""
         differences: dict[str, ShapeDifference] = {}
         for origin in (GENERATED, BUNDLED):
-            attempt = self._attempts.get(_key(self.runtime, origin, FileKind.ORIGINAL, ""))
+            attempt = self._attempts.get(key_of(self.runtime, origin, FileKind.ORIGINAL, ""))
             for difference in attempt.shapes if attempt else ():
                 differences.setdefault(difference.name, difference)
         return list(differences.values())
@@ -204,8 +147,10 @@ class ModelUnderTest:
         """
         return self._make_inputs(self.job.work / "sets", origin, self.sizes)
 
-    def _make_inputs(self, root: Path, origin: str, sizes: Sequence[int]) -> str:
-        """Generate sets of an origin. Returns why there are none; empty on success."""
+    def _input_task(
+        self, root: Path, origin: str, sizes: Sequence[int]
+    ) -> dict[str, Callable[[], Generated]]:
+        """The task of `_make_inputs`, by the name of its stage."""
         task = functools.partial(
             child_runs.make_inputs,
             self.job.model,
@@ -216,13 +161,62 @@ class ModelUnderTest:
             origin=origin,
             examples=self.job.input,
         )
-        ending = self.job.stage("generate", task, file_bytes=_FILE_BYTES)
+        return {f"generate {root.name} {origin}": task}
+
+    def _make_inputs(self, root: Path, origin: str, sizes: Sequence[int]) -> str:
+        """Generate sets of an origin. Returns why there are none; empty on success."""
+        [(name, task)] = self._input_task(root, origin, sizes).items()
+        ending = self.job.stage(name, task, file_bytes=FILE_BYTES)
         if ending.kind != EndingKind.ANSWERED:
             return f"generating inputs {self.job.cause(ending)}"
         failure = answers.read(Generated, ending.answer).failure
         if not failure:
             self.sets[origin] = root / origin
         return failure
+
+    def run_ahead(
+        self,
+        sessions: Sequence[Session],
+        tasks: Mapping[str, Callable[[], Any]],
+        origins: Sequence[str] = (),
+    ) -> None:
+        """Make runs, and do tasks on their outputs, in one child, for later calls.
+
+        Sets of `origins` are generated before. What does not succeed is left to those calls. For
+        models that run fast: all together has the time of one run.
+        """
+        todo: dict[str, Callable[[], Any]] = {}
+        for origin in origins:
+            self.sets[origin] = self.place_of(origin)
+            todo |= self._input_task(self.job.work / "sets", origin, self.sizes)
+        todo |= {session.name: self._run_task(session) for session in sessions}
+        if self.job.ahead({**todo, **tasks}, **run_limits(self.job)):
+            return
+        for session in sessions:
+            self._clear(session)
+
+    def place_of(self, origin: str) -> Path:
+        """The folder of the data sets of an origin, unless it has several sizes to try."""
+        return self.job.work / "sets" / origin
+
+    def results_of(self, session: Session) -> list[Path]:
+        """Folders of the outputs, in the order of the origins."""
+        return [self.job.work / "runs" / key for key in session.keys]
+
+    def _run_task(self, session: Session, budget: float = math.inf) -> Callable[[], list[Ran]]:
+        sets = [self.sets[origin] for origin in session.origins]
+        return functools.partial(
+            child_runs.run,
+            session.runtime,
+            session.model_file,
+            list(zip(sets, self.results_of(session), strict=True)),
+            optimise=session.optimise,
+            budget=budget,
+        )
+
+    def _clear(self, session: Session) -> None:
+        for place in self.results_of(session):
+            shutil.rmtree(place, ignore_errors=True)
 
     def attempt(
         self,
@@ -255,54 +249,43 @@ class ModelUnderTest:
         answer, each origin runs alone, so that a crash on one does not condemn the others.
         """
         file = model_file or self.original
-        full_tag = tag if optimise else f"{tag}unoptimised"
-        keys = {origin: _key(runtime, origin, file.kind, full_tag) for origin in origins}
-        missing = {origin: key for origin, key in keys.items() if key not in self._attempts}
+        whole = Session(runtime, origins, file, optimise, tag)
+        keys = dict(zip(origins, whole.keys, strict=True))
+        missing = [origin for origin, key in keys.items() if key not in self._attempts]
         if len(missing) > 1 and runtime != REFERENCE and not self.prepared.random:
-            self._run_together(runtime, missing, file, optimise=optimise)
-        for origin, key in missing.items():
-            if key not in self._attempts:
-                self._attempts[key] = self._run(runtime, origin, file, optimise=optimise, key=key)
+            self._run_together(replace(whole, origins=missing))
+        for origin in missing:
+            if keys[origin] not in self._attempts:
+                self._attempts[keys[origin]] = self._run(replace(whole, origins=[origin]))
         return {origin: self._attempts[key] for origin, key in keys.items()}
 
-    def _run_together(
-        self, runtime: str, keys: dict[str, str], model_file: ModelFile, *, optimise: bool
-    ) -> None:
-        places = [self.job.work / "runs" / key for key in keys.values()]
-        pairs = list(zip([self.sets[origin] for origin in keys], places, strict=True))
-        ending = self.run_stage(
-            f"run {' and '.join(keys.values())}",
-            lambda: child_runs.run(runtime, model_file, pairs, optimise=optimise),
-        )
-        if ending.kind == EndingKind.ANSWERED:
-            runs = answers.session(ending.answer, len(keys))
-            for key, place, run in zip(keys.values(), places, runs, strict=True):
-                self._attempts[key] = _attempt_of(run, place, model_file)
+    def _run_together(self, session: Session) -> None:
+        ending = self.run_stage(session.name, self._run_task(session))
+        if ending.kind != EndingKind.ANSWERED:
+            self._clear(session)
             return
-        for place in places:
-            shutil.rmtree(place, ignore_errors=True)
+        runs = answers.session(ending.answer, len(session.origins))
+        results = self.results_of(session)
+        for key, place, run in zip(session.keys, results, runs, strict=True):
+            self._attempts[key] = attempt_of(run, place, session.model_file)
 
-    def _run(
-        self, runtime: str, origin: str, model_file: ModelFile, *, optimise: bool, key: str
-    ) -> Attempt:
-        results, sets = self.job.work / "runs" / key, self.sets[origin]
+    def _run(self, session: Session) -> Attempt:
+        """Run the data sets of the one origin of a session."""
+        [results], file_kind = self.results_of(session), session.model_file.kind
         # Bundled data are never bounded: whether they are right must not depend on time.
-        is_bounded = runtime == REFERENCE and origin == GENERATED
+        is_bounded = session.runtime == REFERENCE and session.origins == [GENERATED]
         # A repeated run needs one set only, to see whether the reference is deterministic.
-        seconds = 0.0 if key.endswith(f"-{AGAIN}") else _REFERENCE_BUDGET_SECONDS
-        budget = seconds if is_bounded else math.inf
+        seconds = 0.0 if session.tag == AGAIN else _REFERENCE_BUDGET_SECONDS
         ending = self.run_stage(
-            f"run {key}",
-            lambda: child_runs.run(
-                runtime, model_file, [(sets, results)], optimise=optimise, budget=budget
-            ),
+            session.name,
+            self._run_task(session, seconds if is_bounded else math.inf),
             cpu_seconds=_REFERENCE_CPU_SECONDS if is_bounded else 0,
         )
         if ending.kind == EndingKind.ANSWERED:
             [run] = answers.session(ending.answer, 1)
-            return _attempt_of(run, results, model_file)
+            return attempt_of(run, results, session.model_file)
         if ending.kind == EndingKind.TIMED_OUT:
-            return self._out_of_time(results, model_file.kind)
+            return self._out_of_time(results, file_kind)
         status = RunStatus.DIED
         if ending.kind == EndingKind.RAISED:
             status = _RAISED.get(ending.answer[0], RunStatus.REFUSED)
@@ -310,20 +293,13 @@ class ModelUnderTest:
             status,
             results,
             self.job.cause(ending),
-            file_kind=model_file.kind,
+            file_kind=file_kind,
             signal=ending.kind == EndingKind.SIGNALLED,
         )
 
     def run_stage(self, name: str, task: Callable[[], Any], *, cpu_seconds: int = 0) -> Ending:
         """Run a task in a child with the time limits of a run, or with `cpu_seconds`."""
-        usual = self.job.limits()
-        return self.job.stage(
-            name,
-            task,
-            wall_seconds=max(usual.wall_seconds, _RUN_WALL_SECONDS),
-            cpu_seconds=cpu_seconds or max(usual.cpu_seconds, _RUN_CPU_SECONDS),
-            file_bytes=_FILE_BYTES,
-        )
+        return self.job.stage(name, task, **run_limits(self.job, cpu_seconds))
 
     def _out_of_time(self, results: Path, file_kind: FileKind) -> Attempt:
         """Keep the outputs that a run had written when it reached its time limit."""
@@ -339,13 +315,19 @@ class ModelUnderTest:
 
     def compare(self, expected: Path, actual: Path, profile: str = "") -> Comparison | str:
         """Compare the outputs in two folders; a string says why that failed."""
-        model, profile = self.job.model, profile or self.prepared.profile
-        ending = self.job.stage(
-            "compare", lambda: child_runs.compare(model, expected, actual, profile), writes=False
-        )
+        [(name, task)] = self.compare_task(expected, actual, profile).items()
+        ending = self.job.stage(name, task, writes=False)
         if ending.kind != EndingKind.ANSWERED:
             return f"comparing the outputs {self.job.cause(ending)}"
         return answers.read(Comparison, ending.answer)
+
+    def compare_task(
+        self, expected: Path, actual: Path, profile: str = ""
+    ) -> dict[str, Callable[[], Comparison]]:
+        """The task of `compare`, by the name of its stage."""
+        profile = profile or self.prepared.profile
+        task = functools.partial(child_runs.compare, self.job.model, expected, actual, profile)
+        return {f"compare {expected} with {actual} by {profile}": task}
 
     def localise(self, parties: localise.Parties, origin: str, name: str) -> Divergence:
         """Find the first node whose outputs differ between two runtimes on one data set."""
@@ -355,9 +337,7 @@ class ModelUnderTest:
         ending = self.job.stage(
             "localise",
             lambda: localise.find(parties, model_files, places, name),
-            wall_seconds=_RUN_WALL_SECONDS,
-            cpu_seconds=_RUN_CPU_SECONDS,
-            file_bytes=_FILE_BYTES,
+            **run_limits(self.job),
         )
         if ending.kind == EndingKind.ANSWERED:
             return answers.read(Divergence, ending.answer)
@@ -388,62 +368,9 @@ class ModelUnderTest:
         ending = self.job.stage("names", task, writes=False)
         return answers.read(list[Name], ending.answer) if ending.kind == EndingKind.ANSWERED else []
 
-    def optimiser_fault(
-        self, origin: str, unoptimised: Attempt, name: str, model_file: ModelFile | None = None
-    ) -> OptimiserFault | None:
-        """Find what the graph optimiser breaks on one data set; None if it breaks nothing.
-
-        `unoptimised` is the run of the data sets of `origin` without optimisation, which has
-        outputs. Each run is a child of its own, since a pass may crash it.
-        """
-        case = optimiser.Case(self.sets[origin], unoptimised.results, name)
-        file, profile = model_file or self.original, self.prepared.profile
-        log = self.job.work / "optimiser.log"
-
-        def run_with(passes: GraphPasses) -> OptimisedRun:
-            ending = self.run_stage(
-                "optimiser", lambda: optimiser.run(file, case, passes, profile, log)
-            )
-            if ending.kind == EndingKind.ANSWERED:
-                return answers.read(OptimisedRun, ending.answer)
-            log_ending = self.job.stage("log", lambda: optimiser.suspects_in(log), writes=False)
-            is_read = log_ending.kind == EndingKind.ANSWERED
-            suspects = answers.read(list[Name], log_ending.answer) if is_read else []
-            return OptimisedRun(Message(self.job.cause(ending)), suspects)
-
-        return optimiser.search(run_with)
-
-    def smallest_failure(
-        self, origin: str, unoptimised: Attempt, name: str, fault: OptimiserFault
-    ) -> ReducedModel:
-        """Cut the smallest model out that shows a fault of the optimiser, as evidence."""
-        case = optimiser.Case(self.sets[origin], unoptimised.results, name)
-        places = localise.Places(self.sets[origin], self.job.work, self.job.out)
-        profile = self.prepared.profile
-        ending = self.run_stage(
-            "reduce", lambda: optimiser.reduce(self.original, case, fault, profile, places)
-        )
-        if ending.kind == EndingKind.ANSWERED:
-            return answers.read(ReducedModel, ending.answer)
-        return ReducedModel([], Evidence(""))
-
-
-def _attempt_of(run: Ran, results: Path, model_file: ModelFile) -> Attempt:
-    note = f"{run.left_out} larger inputs left out to save time" if run.left_out else ""
-    return Attempt(
-        RunStatus.RAN,
-        results,
-        refused=run.refused,
-        sets=run.sets,
-        file_kind=model_file.kind,
-        note=note,
-        seconds=run.seconds,
-        shapes=run.shapes,
-    )
-
-
-def _key(runtime: str, origin: str, file_kind: FileKind, tag: str) -> str:
-    return "-".join(part for part in (runtime, origin, file_kind, tag) if part)
+    def optimiser_case(self, origin: str, unoptimised: Attempt, name: str) -> Case:
+        """One data set with the outputs of a run without optimisation, for `stages`."""
+        return Case(self.sets[origin], unoptimised.results, name)
 
 
 # Exception raised when loading a model -> status of the run.

@@ -30,13 +30,27 @@ _DEPTH = 12
 
 # (operator, index of the input) -> role that determines its values.
 _ROLES = {
-    ("Reshape", 1): "shape", ("Expand", 1): "ones", ("Tile", 1): "ones",
-    ("ConstantOfShape", 0): "size", ("TopK", 1): "ones", ("Loop", 0): "size", ("Resize", 2): "ones",
-    ("Upsample", 1): "ones", ("Unsqueeze", 1): "zeros", ("Squeeze", 1): "zeros",
-    ("ReduceSum", 1): "zeros", ("Slice", 1): "zeros", ("Slice", 2): "size", ("Slice", 3): "zeros",
-    ("Slice", 4): "ones", ("Pad", 1): "zeros", ("Split", 1): "ones", ("CumSum", 1): "zeros",
-    ("GroupQueryAttention", 5): "total_less_one", ("GroupQueryAttention", 6): "total",
-}  # fmt: skip
+    ("Reshape", 1): "shape",
+    ("Expand", 1): "ones",
+    ("Tile", 1): "ones",
+    ("ConstantOfShape", 0): "size",
+    ("TopK", 1): "ones",
+    ("Loop", 0): "size",
+    ("Resize", 2): "ones",
+    ("Upsample", 1): "ones",
+    ("Unsqueeze", 1): "zeros",
+    ("Squeeze", 1): "zeros",
+    ("ReduceSum", 1): "zeros",
+    ("Slice", 1): "zeros",
+    ("Slice", 2): "size",
+    ("Slice", 3): "zeros",
+    ("Slice", 4): "ones",
+    ("Pad", 1): "zeros",
+    ("Split", 1): "ones",
+    ("CumSum", 1): "zeros",
+    ("GroupQueryAttention", 5): "total_less_one",
+    ("GroupQueryAttention", 6): "total",
+}
 # (operator, index of the input) that adds the input to the scores of attention.
 _BIASES = frozenset({("Attention", 3), ("MultiHeadAttention", 5), ("GroupQueryAttention", 10)})
 

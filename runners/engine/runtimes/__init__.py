@@ -8,13 +8,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from hub.protocol.vocabularies import ONNXRUNTIME, OPENVINO, REFERENCE
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from runners.engine.onnx_files.datasets import Value
 
 Run: TypeAlias = "Callable[[dict[str, Value]], list[Value]]"

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def expose(path: Path, outputs: Sequence[str]) -> onnx.ModelProto:

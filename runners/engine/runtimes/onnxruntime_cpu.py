@@ -5,17 +5,14 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from hub.protocol.vocabularies import ONNXRUNTIME
+from runners.engine.onnx_files.datasets import Value
 from runners.engine.runtimes import LoadError, Run, UnpreparedError, UnsupportedModelError
 from runners.engine.runtimes.exposing import expose
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runners.engine.onnx_files.datasets import Value
-    from runners.engine.runtimes.graph_passes import GraphPasses
+from runners.engine.runtimes.graph_passes import GraphPasses
 
 _UNSUPPORTED = re.compile(
     r"NOT_IMPLEMENTED|is not a registered function/op|Could not find an implementation"
@@ -29,12 +26,18 @@ _VERBOSE = 0
 _NO_LOCALE = "the model works on text, and this worker has no en_US.UTF-8 locale"
 # ONNX types that numpy lacks or that the runtime hands over as something else: (name, bits).
 _STRANGE = {
-    "tensor(bfloat16)": ("BFLOAT16", 16), "tensor(float8e4m3fn)": ("FLOAT8E4M3FN", 8),
-    "tensor(float8e4m3fnuz)": ("FLOAT8E4M3FNUZ", 8), "tensor(float8e5m2)": ("FLOAT8E5M2", 8),
-    "tensor(float8e5m2fnuz)": ("FLOAT8E5M2FNUZ", 8), "tensor(float8e8m0)": ("FLOAT8E8M0", 8),
-    "tensor(float4e2m1)": ("FLOAT4E2M1", 4), "tensor(int4)": ("INT4", 4),
-    "tensor(uint4)": ("UINT4", 4), "tensor(int2)": ("INT2", 2), "tensor(uint2)": ("UINT2", 2),
-}  # fmt: skip
+    "tensor(bfloat16)": ("BFLOAT16", 16),
+    "tensor(float8e4m3fn)": ("FLOAT8E4M3FN", 8),
+    "tensor(float8e4m3fnuz)": ("FLOAT8E4M3FNUZ", 8),
+    "tensor(float8e5m2)": ("FLOAT8E5M2", 8),
+    "tensor(float8e5m2fnuz)": ("FLOAT8E5M2FNUZ", 8),
+    "tensor(float8e8m0)": ("FLOAT8E8M0", 8),
+    "tensor(float4e2m1)": ("FLOAT4E2M1", 4),
+    "tensor(int4)": ("INT4", 4),
+    "tensor(uint4)": ("UINT4", 4),
+    "tensor(int2)": ("INT2", 2),
+    "tensor(uint2)": ("UINT2", 2),
+}
 
 
 class _OnnxRuntime:

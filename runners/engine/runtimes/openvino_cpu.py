@@ -6,20 +6,17 @@ import importlib
 import importlib.metadata
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import TensorProto, external_data_helper, numpy_helper
 
 from hub.protocol.vocabularies import OPENVINO
+from runners.engine.onnx_files.datasets import Value
 from runners.engine.runtimes import LoadError, Run, Runtime, UnsupportedModelError
 from runners.engine.runtimes.exposing import expose
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runners.engine.onnx_files.datasets import Value
 
 _UNSUPPORTED = re.compile(
     r"OpConversionFailure|No conversion rule|[Uu]nsupported|not supported|[Nn]ot [Ii]mplemented"
@@ -29,9 +26,15 @@ _UNSUPPORTED = re.compile(
 _SETTINGS = {"INFERENCE_NUM_THREADS": 1, "INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 1}
 # OpenVINO's name of a type: ONNX's, for those that numpy lacks.
 _STRANGE = {
-    "bf16": "BFLOAT16", "f8e4m3": "FLOAT8E4M3FN", "f8e5m2": "FLOAT8E5M2", "f8e8m0": "FLOAT8E8M0",
-    "f4e2m1": "FLOAT4E2M1", "i4": "INT4", "u4": "UINT4", "u2": "UINT2",
-}  # fmt: skip
+    "bf16": "BFLOAT16",
+    "f8e4m3": "FLOAT8E4M3FN",
+    "f8e5m2": "FLOAT8E5M2",
+    "f8e8m0": "FLOAT8E8M0",
+    "f4e2m1": "FLOAT4E2M1",
+    "i4": "INT4",
+    "u4": "UINT4",
+    "u2": "UINT2",
+}
 
 
 class _OpenVino:

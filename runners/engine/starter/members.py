@@ -9,11 +9,8 @@ from __future__ import annotations
 import hashlib
 import zipfile
 import zlib
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import BinaryIO
+from pathlib import Path
+from typing import BinaryIO
 
 _CHUNK = 1 << 20
 

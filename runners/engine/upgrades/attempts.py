@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol.proofs import Proof, Strength
 from runners.engine.reports import Finding
+from runners.engine.upgrades.answers import Blocking, Difference
+from runners.engine.upgrades.goals import Goal
 from runners.engine.upgrades.results import TargetStatus
-
-if TYPE_CHECKING:
-    from runners.engine.runs.answers import Blocking, Difference
-    from runners.engine.upgrades.goals import Goal
 
 _SHOWN_BLOCKING = 5
 
@@ -23,6 +21,7 @@ class TargetAttempt:
 
     `untouched` tells that no operator of the model changed between the two opsets; `changed` are
     the operators that did. `checks` are messages of checker and strict inference, empty for none.
+    `twin` is the proof of a candidate with the same graph, whose operators mean the same.
     """
 
     target: int
@@ -34,11 +33,12 @@ class TargetAttempt:
     checks: dict[str, str] = field(default_factory=dict)
     untouched: bool = False
     changed: list[str] = field(default_factory=list)
+    twin: Proof | None = None
 
     def to_json(self) -> dict[str, Any]:
-        row = asdict(self)
-        names = ("target", "result", "reason", "blocking", *(("node",) if self.node else ()))
-        return {name: row[name] for name in names}
+        row = {name: getattr(self, name) for name in ("target", "result", "reason")}
+        node = {"node": asdict(self.node)} if self.node else {}
+        return row | {"blocking": list(map(asdict, self.blocking))} | node
 
 
 def stepped_down(attempts: list[TargetAttempt]) -> Iterable[Finding]:

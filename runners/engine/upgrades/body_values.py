@@ -12,26 +12,22 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 
+from hub.protocol.proofs import HiddenDifference
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
 from runners.engine.onnx_files import bodies
+from runners.engine.onnx_files.datasets import Value
 from runners.engine.runs import agreement, body_runs, child_runs, noise
-from runners.engine.runs.answers import Inside, Name, name_of
+from runners.engine.runs.agreement import Figures, Profile
+from runners.engine.runs.answers import Name, name_of
+from runners.engine.runtimes import Run
+from runners.engine.upgrades.answers import Inside
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hub.protocol.proofs import HiddenDifference
-    from runners.engine.onnx_files.datasets import Value
-    from runners.engine.runs.agreement import Figures, Profile
-    from runners.engine.runtimes import Run
-
-    # The node that makes a value, its operator, and the comparison.
-    ComparedValue = tuple[tuple[Name, Name], Figures]
+ComparedValue = tuple[tuple[Name, Name], Figures]
 
 # Processor time for the bodies of one comparison.
 SECONDS = 20.0

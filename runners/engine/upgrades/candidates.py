@@ -9,36 +9,30 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hub.protocol.proofs import HiddenDifference
 from runners.engine import opsets
+from runners.engine.certificates import keys
 from runners.engine.checks import check
 from runners.engine.onnx_files import bodies, datasets, describe, text
 from runners.engine.onnx_files.bodies import DEFAULT_DOMAINS
-from runners.engine.opsets import normal, rules, schemas, weights
+from runners.engine.onnx_files.datasets import DataSet
+from runners.engine.opsets import normal, weights
+from runners.engine.reports import Scan
 from runners.engine.runs import child_runs
-from runners.engine.runs.answers import (
-    Blocking,
-    Converted,
-    Difference,
-    Inside,
-    Message,
-    Survey,
-    name_of,
-)
+from runners.engine.runs.agreement import Profile
+from runners.engine.runs.answers import Message, name_of
+from runners.engine.runs.child_runs import ModelFile
 from runners.engine.runtimes import probing
-from runners.engine.upgrades import body_values
-from runners.engine.upgrades.body_values import BodyComparison, NamedRun, Side
+from runners.engine.upgrades import body_values, witnesses
+from runners.engine.upgrades.answers import Blocking, Converted, Difference, Inside, Survey
+from runners.engine.upgrades.body_values import BodyComparison, ComparedValue, NamedRun, Side
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    import onnx
 
-    from runners.engine.onnx_files.datasets import DataSet
-    from runners.engine.reports import Scan
-    from runners.engine.runs.agreement import Profile
-    from runners.engine.runs.child_runs import ModelFile
-    from runners.engine.upgrades.body_values import ComparedValue
 
 IR_LOWERED = "ir-version-lowered"
 _MOST_BLOCKING = 50
@@ -54,28 +48,32 @@ def survey(path: Path) -> Survey:
     return Survey(normal.normalise(model), int(model.ir_version), opset, ir_version)
 
 
-def make(path: Path, target: int, highest_ir: int, candidate: Path) -> Converted:
+def make(
+    path: Path, target: int, highest_ir: int, candidate: Path, twin: tuple[Path, int] | None = None
+) -> Converted:
     """Convert the model to the opset `target` and write it to `candidate`.
 
-    The IR version is lowered to `highest_ir` where the model allows it.
+    The IR version is lowered to `highest_ir` where the model allows it. `twin` is a candidate for
+    another opset, and that opset.
     """
     model = weights.read(path)
     before = model.SerializeToString(deterministic=True)
     conversion = opsets.convert(model, target)
     rules_used = list(conversion.rules)
-    changed = False
+    changed = is_twin = False
     if conversion.model is not None:
         if normal.lower_ir(conversion.model, highest_ir):
             rules_used.append(IR_LOWERED)
         changed = conversion.model.SerializeToString(deterministic=True) != before
         weights.write(conversion.model, path, candidate)
+        is_twin = twin is not None and same_meaning(child_runs.load(candidate), target, *twin)
     operators = {node.op_type for node in bodies.nodes(model) if node.domain in DEFAULT_DOMAINS}
     source, target = conversion.source, conversion.target
     return Converted(
         rules_used,
         changed,
         conversion.untouched,
-        sorted(op for op in operators if not _is_unchanged(op, source, target)),
+        sorted(op for op in operators if keys.is_converted(op, source, target)),
         [
             Blocking(
                 name_of(blocking.node),
@@ -86,14 +84,21 @@ def make(path: Path, target: int, highest_ir: int, candidate: Path) -> Converted
             )
             for blocking in conversion.blocking[:_MOST_BLOCKING]
         ],
+        is_twin,
     )
 
 
-def _is_unchanged(op: str, source: int, target: int) -> bool:
-    """Whether nodes of an operator need no conversion: only more types were allowed since."""
-    if schemas.same(op, source, target):
-        return True
-    return rules.find(op, source, target) is None and schemas.widened(op, source, target)
+def same_meaning(model: onnx.ModelProto, opset: int, other: Path, other_opset: int) -> bool:
+    """Whether another file has the same graphs, of operators that mean the same in both opsets.
+
+    Runtimes then compute the same for both.
+    """
+    twin = child_runs.load(other)
+    return (
+        model.graph == twin.graph
+        and list(model.functions) == list(twin.functions)
+        and keys.have_same_operators(model, opset, other_opset)
+    )
 
 
 def examine(path: Path) -> dict[str, str]:
@@ -128,15 +133,19 @@ def first_difference(
 
 
 def inner_values(
-    original: ModelFile, changed: ModelFile, sets: Path, profile: str, work: Path
+    original: ModelFile,
+    changed: ModelFile,
+    sources: Sequence[tuple[Path, Path]],
+    profile: str,
+    work: Path,
 ) -> Inside:
     """Compare intermediate values of both models, also those that influence no output.
 
     Values inside bodies are compared too; a value of several iterations counts as often. Models of
-    bodies are written to the folder `work`.
+    bodies are written to the folder `work`. `sources` are those of `witnesses.first_sets`.
     """
     most = 0
-    inputs = datasets.read(sets, original.load())
+    inputs = [inputs for inputs, _ in witnesses.first_sets(sources, original.load())]
     comparison = BodyComparison(child_runs.PROFILES[profile], work)
     for values in _inside(original, changed, inputs, comparison.profile, comparison):
         count = 0

@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import onnx
@@ -19,11 +20,10 @@ from onnx import numpy_helper
 
 from runners.engine import runtimes
 from runners.engine.onnx_files import bodies, datasets
-from runners.engine.runs.answers import MOST_ROWS, Branch, Trace, name_of
+from runners.engine.runs.answers import MOST_ROWS, name_of
+from runners.engine.upgrades.answers import Branch, Trace
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from runners.engine.runs.child_runs import ModelFile
 
 _MARK, _HOLDER = "hub.body.", "hub.node."

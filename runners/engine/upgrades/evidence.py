@@ -5,7 +5,8 @@ Each public function runs in one child.
 
 from __future__ import annotations
 
-import shutil
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,15 +15,11 @@ from hub.protocol import proofs
 from hub.protocol.input_ranges import InputRanges
 from runners.engine.onnx_files import bodies, datasets
 from runners.engine.runs import agreement, child_runs, noise
-from runners.engine.runs.answers import Name, Observations, OutputState, name_of, number
+from runners.engine.runs.answers import Comparison, Name, Names, Row, name_of, number
+from runners.engine.upgrades.answers import Observations, OutputState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     import onnx
-
-    from runners.engine.runs.answers import Comparison, Names, Row
 
     Array = np.ndarray[Any, Any]
 
@@ -209,15 +206,3 @@ def compare(path: Path, runs: Sequence[Path], actual: Path) -> Comparison:
     # Rows that agree are sorted by difference, the largest first.
     rows.sort(key=lambda row: -number(row["max_abs"], 0.0) if row["agrees"] else 0.0)
     return child_runs.comparison(names, rows, worst)
-
-
-def pick(sources: Sequence[tuple[Path, Path]], target: Path, most: int) -> dict[str, int]:
-    """Copy up to `most` data sets of each source folder whose results exist to `target`."""
-    count = 0
-    for source, results in sources:
-        names = {path.name for path in results.iterdir()} if results.is_dir() else set()
-        folders = [path for path in sorted(source.iterdir()) if path.name in names]
-        for folder in folders[:most]:
-            shutil.copytree(folder, target / folder.name, dirs_exist_ok=True)
-            count += 1
-    return {"sets": count}

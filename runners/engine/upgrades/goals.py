@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hub.protocol.runtime_builds import PORTABLE, Ceiling
-
-if TYPE_CHECKING:
-    from runners.engine.runs.answers import Survey
+from runners.engine.upgrades.answers import Survey
 
 # Opsets to try below the highest one of the runtime, in this order.
 TARGETS = (27, 26, 25, 23, 21, 18, 17, 13)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from hub.protocol import proofs
-    from runners.engine.runs.answers import Comparison, Row
+from hub.protocol import proofs
+from runners.engine.runs.answers import Comparison, Row
 
 # Judges of expected outputs: the original in ONNX Runtime, the test data beside the model, and the
 # ONNX reference implementation.

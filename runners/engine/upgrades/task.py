@@ -11,9 +11,11 @@ their reasons.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hub.protocol.proofs import BY_SCHEMA, Proof
 from hub.protocol.runtime_builds import PORTABLE
@@ -22,17 +24,15 @@ from runners.engine.certificates.citations import Citations
 from runners.engine.confine.children import EndingKind
 from runners.engine.jobs import Job, JobError, scan_of
 from runners.engine.onnx_files import datasets, staging
-from runners.engine.reports import Finding, Report
+from runners.engine.reports import Finding, Report, Scan
 from runners.engine.runs import answers
-from runners.engine.runs.answers import Converted, Difference, Survey
 from runners.engine.runs.child_runs import ModelFile
 from runners.engine.upgrades import attempts, candidates, goals
+from runners.engine.upgrades.answers import Converted, Difference, Survey
 from runners.engine.upgrades.attempts import TargetAttempt
+from runners.engine.upgrades.goals import Goal
 from runners.engine.upgrades.parity import ParityCheck
 from runners.engine.upgrades.results import CandidateResult, TargetStatus
-
-if TYPE_CHECKING:
-    from runners.engine.upgrades.goals import Goal
 
 # A new file may be larger by nodes and constants, but not by weights, which stay as they are.
 _GROWTH_BYTES = 64 << 20
@@ -134,7 +134,7 @@ class _UpgradeAttempts:
                 continue
             result = self._compare(attempt, candidate)
             if result.proof is not None:
-                self._keep(attempt, candidate, result, self._cited(result.proof, target), first)
+                self._keep(attempt, candidate, result, self._cited(result.proof, attempt), first)
                 return True
             if attempt.untouched and self._fallback is None:
                 self._fallback = (attempt, candidate)
@@ -177,11 +177,16 @@ class _UpgradeAttempts:
         ir_version = self._survey.highest_ir
         if target <= PORTABLE.opset:
             ir_version = min(ir_version, PORTABLE.ir_version)
-        ending = job.stage(
-            f"convert to {target}",
-            lambda: candidates.make(job.model, target, ir_version, candidate),
-            file_bytes=job.size(job.request.entry) + _GROWTH_BYTES,
-        )
+        last = self._upgraded[-1] if self._upgraded else None
+        twin = (job.out / last.name, last.attempt.target) if last else None
+        name = f"convert to {target}"
+        task = partial(candidates.make, job.model, target, ir_version, candidate, twin)
+        tasks: dict[str, Callable[[], Any]] = {name: task}
+        if not self._external:
+            tasks |= self._examination(candidate) | self._description(candidate, target)
+        file_bytes = job.size(job.request.entry) + _GROWTH_BYTES
+        job.ahead(tasks, file_bytes=file_bytes)
+        ending = job.stage(name, task, file_bytes=file_bytes)
         if ending.kind != EndingKind.ANSWERED:
             has_crashed = ending.kind == EndingKind.SIGNALLED
             attempt.result = TargetStatus.CRASHED if has_crashed else TargetStatus.NOT_CONVERTED
@@ -192,6 +197,7 @@ class _UpgradeAttempts:
         converted = answers.read(Converted, ending.answer)
         attempt.rules, attempt.untouched = converted.rules, converted.untouched
         attempt.changed, attempt.blocking = converted.operators_changed, converted.blocking
+        attempt.twin = last.proof if last and converted.is_twin else None
         if attempt.blocking:
             attempt.result = TargetStatus.BLOCKED
             attempt.reason = attempt.blocking[0].sentence
@@ -218,7 +224,7 @@ class _UpgradeAttempts:
 
     def _compare(self, attempt: TargetAttempt, candidate: ModelFile) -> CandidateResult:
         """Check a candidate, run it and compare its outputs with those of the original."""
-        attempt.checks = self._check_file(candidate)
+        attempt.checks = self._check_file(candidate.path)
         if attempt.checks["checker"] and self._accepts_original("checker"):
             attempt.result = TargetStatus.INVALID
             attempt.reason = attempt.checks["checker"]
@@ -236,7 +242,7 @@ class _UpgradeAttempts:
         runtime = REFERENCE if is_newer else ONNXRUNTIME
         changed = frozenset(attempt.changed)
         tag = f"opset{attempt.target}"
-        result = parity.judge(candidate, runtime, tag, changed)
+        result = parity.judge(candidate, runtime, tag, changed, attempt.twin)
         is_not_loading = result.status == TargetStatus.NOT_LOADING
         if is_not_loading and parity.has_no_baseline and not is_newer:
             # The runtime runs neither model; the reference may run both.
@@ -266,8 +272,13 @@ class _UpgradeAttempts:
                 attempt.untouched = False
         return CandidateResult(attempt.result, attempt.reason)
 
-    def _check_file(self, candidate: ModelFile) -> dict[str, str]:
-        ending = self._job.stage("check", lambda: candidates.examine(candidate.path), writes=False)
+    def _examination(self, path: Path) -> dict[str, Callable[[], dict[str, str]]]:
+        """The task of `_check_file`, by the name of its stage."""
+        return {f"check {path.name}": partial(candidates.examine, path)}
+
+    def _check_file(self, path: Path) -> dict[str, str]:
+        [(name, task)] = self._examination(path).items()
+        ending = self._job.stage(name, task, writes=False)
         if ending.kind == EndingKind.ANSWERED:
             return {key: str(ending.answer[key]) for key in ("checker", "inference")}
         return {"checker": "", "inference": self._job.cause(ending)}
@@ -275,9 +286,7 @@ class _UpgradeAttempts:
     def _accepts_original(self, library: str) -> bool:
         """Whether the checker, or strict inference, accepts the original."""
         if self._original_checks is None:
-            self._original_checks = self._check_file(
-                ModelFile(self._job.model, self._job.model.parent)
-            )
+            self._original_checks = self._check_file(self._job.model)
         return not self._original_checks[library]
 
     def _localise(
@@ -294,11 +303,13 @@ class _UpgradeAttempts:
             attempt.node = answers.read(Difference, ending.answer)
             attempt.reason += f" (first at node {attempt.node.name!r}, {attempt.node.op})"
 
-    def _cited(self, proof: Proof, target: int) -> Proof:
+    def _cited(self, proof: Proof, attempt: TargetAttempt) -> Proof:
         """The proof with the certificates of the nodes that the conversion changes."""
         assert self._parity is not None  # noqa: S101 - a candidate was compared
+        if attempt.twin is not None:
+            return replace(proof, certificates=attempt.twin.certificates)
         self._job.tell(92, "certificates")
-        rows = self._citations.of(target, self._parity.largest)
+        rows = self._citations.of(attempt.target, self._parity.largest)
         if isinstance(rows, str):
             self._parity.notes.append(rows)
             return proof
@@ -317,14 +328,9 @@ class _UpgradeAttempts:
         Raises JobError if it cannot be described.
         """
         job, name = self._job, self._name(attempt.target)
-        sizes = staging.sizes({path: job.request.files[path] for path in self._external})
-        entry = str(PurePosixPath(job.request.entry).with_name(name))
         job.tell(95, "describe")
-        ending = job.stage(
-            "describe",
-            lambda: candidates.describe_candidate(candidate.path, entry, sizes),
-            writes=False,
-        )
+        [(stage, task)] = self._description(candidate.path, attempt.target).items()
+        ending = job.stage(stage, task, writes=False)
         if ending.kind != EndingKind.ANSWERED:
             raise JobError("engine-error", f"The new file was not described: {job.cause(ending)}")
         described = scan_of(ending.answer).facts
@@ -336,6 +342,13 @@ class _UpgradeAttempts:
                 f"{attempt.checks['inference']}"
             )
             self._findings.append(Finding("upgrade-inference", "info", words))
+
+    def _description(self, path: Path, target: int) -> dict[str, Callable[[], Scan]]:
+        """The task that describes a candidate, by the name of its stage."""
+        files, entry = self._job.request.files, PurePosixPath(self._job.request.entry)
+        sizes = staging.sizes({name: files[name] for name in self._external})
+        own = str(entry.with_name(self._name(target)))
+        return {f"describe {path.name}": partial(candidates.describe_candidate, path, own, sizes)}
 
     def _facts(self) -> dict[str, Any]:
         steps = [attempt.to_json() for attempt in self._attempts]

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.conf import settings
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from hub.protocol import problems
 from registry.models import User
 from runners.models import Job
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
 
 
 def expect(requester: User) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
@@ -18,11 +19,7 @@ from runners.queue import order
 from runners.queue.content import JobEnvironment
 from runners.queue.services import budgets, sharing, urgency
 from runners.queue.services.workers import offered_by
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from runners.worker_features import WorkerFeatures
+from runners.worker_features import WorkerFeatures
 
 # How long a host stays reserved for a job that needs it exclusively; each claim attempt renews it.
 RESERVED = timedelta(seconds=60)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 from django.utils import timezone
 
 from registry.core import events
-from registry.core.permissions import require_admin
+from registry.core.permissions import Actor, require_admin
 from runners.models import HoldState, Host, PoolHold
 from runners.queue.services import sweeps
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 
 @transaction.atomic

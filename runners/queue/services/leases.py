@@ -6,7 +6,7 @@ Every write names the claimed attempt, so a late write of a lost worker changes 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -14,12 +14,10 @@ from django.db.models import F
 from django.utils import timezone
 
 from registry.core import events
+from runners.engine.reports import Report
 from runners.models import Attempt, Bar, Job
 from runners.queue.failures import FailureCause
 from runners.queue.services import claims, sharing
-
-if TYPE_CHECKING:
-    from runners.engine.reports import Report
 
 # When a job that was interrupted for an urgent one may run again.
 _AFTER_URGENT = timedelta(seconds=60)

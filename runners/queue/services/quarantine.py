@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol import problems
-from registry.core.permissions import require_admin
+from registry.core.permissions import Actor, require_admin
 from runners.models import Bar, Job
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
 
 
 @transaction.atomic

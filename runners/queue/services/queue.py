@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, Value
@@ -13,18 +14,12 @@ from django.utils import timezone
 
 from hub.protocol import problems
 from registry.core import events
-from registry.core.permissions import require, require_user
-from registry.models import File, Version
+from registry.core.permissions import Actor, require, require_user
+from registry.models import File, User, Version
 from runners import pools
 from runners.models import Bar, Job
 from runners.queue import content, notifications, order
 from runners.queue.services import budgets, sharing
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from registry.core.permissions import Actor
-    from registry.models import User
 
 
 def key_of(

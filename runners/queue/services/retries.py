@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from datetime import datetime
+
+from django.db.models import QuerySet
 
 from registry.models import Version
 from runners.models import Job
 from runners.queue.services.queue import enqueue
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from django.db.models import QuerySet
 
 # Failures that say nothing about the file, unlike `deterministic` and `poison`.
 OWN_FAULTS = ("errored", "lost", "timeout")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -16,9 +15,7 @@ from registry.storage.services import blobs
 from registry.versions import lifecycle
 from runners.models import Job
 from runners.queue import content
-
-if TYPE_CHECKING:
-    from runners.queue.content import JobEnvironment
+from runners.queue.content import JobEnvironment
 
 # Number of jobs that are ended in the transaction that ends another one.
 _AT_ONCE = 50

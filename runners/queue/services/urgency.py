@@ -6,8 +6,8 @@ they find no other.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from django.db.models import Count, Q
 from django.utils import timezone
@@ -16,9 +16,6 @@ from runners import pools
 from runners.models import Attempt, Job, Worker
 from runners.queue import order
 from runners.queue.services import sharing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # After this many attempts a job is not interrupted any more, so that it ends at some time. Where no
 # other worker of its host takes urgent jobs, it is.

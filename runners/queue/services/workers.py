@@ -7,7 +7,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from registry.core import periodic
+from registry.core import periodic, usage
+from registry.datasets import previews
 from registry.storage import collector
 from registry.storage.services import uploads
 from registry.versions.services import deletions, versions
@@ -61,6 +62,8 @@ def tidy() -> None:
     with periodic.run("expired-uploads") as run:
         run.done = uploads.expire()
     versions.forget_keys()
+    usage.forget_weeks()
+    previews.write_missing()
     with periodic.run("deleted-models") as run:
         run.done = deletions.erase_expired()
     periodic.run_hourly()

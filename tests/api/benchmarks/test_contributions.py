@@ -272,7 +272,7 @@ def test_each_part_of_a_sweep_is_computed_again(version, bob):
     part = summary.complete(copy.deepcopy(told) | {"config": config, "sweeps": []})
     told["sweeps"] = [{"axis": "batch", "value": 2, "record": part}]
     row = sent(version, bob, told)
-    assert [one["ports"][0]["shape"][0] for one in row.job.input["inputs"]] == [1, 2]
+    assert [one["ports"][0]["shape"][0] for one in row.job.input["parts"]] == [1, 2]
     assert timed.recomputed(row).state == "accepted", row.reason
     assert contributions.results_of(row).count() == 2
     for process in part["processes"]:

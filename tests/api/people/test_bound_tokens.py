@@ -1,8 +1,9 @@
-"""A token bound to one namespace, at every address: it reaches what a guest does, and its own.
+"""Limited tokens at every address: they reach what a guest does, and their own.
 
 The walk takes its addresses from the URL configuration, so a new one is tried without being listed
-here. Each is asked with a token of scope admin that is bound to `ada`, for things in `lab`, which
-belongs to the same user, and for things of the account.
+here. Each is asked with tokens of scope admin that are limited to `ada`, to a model of it, to that
+and an organisation, or to models of `lab` and organisation alike that are gone, for things in
+`lab`, which belongs to the same user, and for things of the account.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ import pytest
 from django.db import connection, transaction
 from django.urls import get_resolver
 
+from hub.protocol import federated
+from hub.protocol.fleets import enrolment
 from registry.datasets import services
-from registry.models import AccessToken, Namespace, Upload
-from registry.people.services import tokens
+from registry.federated.services import enrolments, fleets
+from registry.models import AccessToken, Namespace, TokenLimit, Upload
+from registry.people.services import service_accounts, tokens
 from registry.versions.services import access
 from runners.models import Job
 from runners.tryouts import tryouts
@@ -168,9 +172,51 @@ def ask(client, operation):
     return answer.status_code, answer.content.decode(errors="replace")
 
 
+def limited(api, ada, kind):
+    """A client with a limited token, which reaches no model of `lab`."""
+    if kind == "namespace":
+        return api(ada, namespace="ada")
+    if kind == "service account":
+        space = factories.namespace(ada, "firm")
+        account = service_accounts.create(ada, namespace=space, name="ci", role="maintainer")
+        return api(account, namespace="firm")
+    model = factories.model(ada, "own", visibility="private")
+    if kind == "device":
+        return device_of(api, ada, model)
+    client = api(ada, namespace="zoo" if kind == "several" else None, models=[model])
+    if kind == "nothing left":
+        TokenLimit.objects.all().delete()
+    return client
+
+
+def device_of(api, ada, model):
+    """A client with the token of a device that enrolled in a fleet of a model."""
+    fleet, _ = fleets.create(ada, model=model, name="boxes")
+    key, (_, code) = federated.new_key(), enrolments.invite(ada, fleet=fleet)
+    _, token = enrolments.enrol(
+        namespace="ada", name=model.name, fleet="boxes", code=code, device="d1",
+        public_key=federated.public_key(key),
+        signature=federated.sign(enrolment(model.ref, "boxes", "d1", code), key),
+    )  # fmt: skip
+    client = api()
+    client.headers["Authorization"] = f"Bearer {token}"
+    return client
+
+
+KINDS = [
+    "namespace",
+    "model",
+    "several",
+    "nothing left",
+    "service account",
+    pytest.param("device", marks=pytest.mark.capability("federated")),
+]
+
+
 @pytest.mark.usefixtures("lists")
-def test_a_bound_token_reaches_nothing_else_at_any_address(api, ada, world, graphs):
-    bound, free = api(ada, namespace="ada"), api(ada)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_limited_token_reaches_nothing_else_at_any_address(api, ada, admin, world, graphs, kind):
+    bound, free = limited(api, ada, kind), api(ada)
     before = set(AccessToken.objects.values_list("pk", flat=True))
     n_changes = 0
     asked = dict.fromkeys(operations(world))
@@ -186,6 +232,8 @@ def test_a_bound_token_reaches_nothing_else_at_any_address(api, ada, world, grap
         assert status >= 300, (operation, text)
         assert watch.writes == [], (operation, watch.writes)
     assert set(AccessToken.objects.values_list("pk", flat=True)) == before
+    if kind != "namespace":
+        return
     # The same requests do change things with a token for the whole account.
     for operation in asked:
         if operation.method == "GET" or str(operation) in HARMLESS:
@@ -225,7 +273,7 @@ def test_the_account_is_closed_to_a_bound_token(api, ada, method, path):
     rows = AccessToken.objects.count(), Namespace.objects.count()
     refused = bound(method, path.format(other.pk), body)
     problem(refused, 403, "not-allowed")
-    assert "limited to one namespace" in refused.json()["detail"]
+    assert "limited to other namespaces or models" in refused.json()["detail"]
     assert (AccessToken.objects.count(), Namespace.objects.count()) == rows
 
 

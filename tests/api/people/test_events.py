@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.utils import timezone
 
+from registry.core import event_verbs
 from registry.core.events import record
+from registry.federated.models import Participant, Training
 from registry.models import Event
+from runners.models import HoldState
 from tests import factories
 from tests.api.versions.test_models import problem
 
+ROOT = Path(__file__).parents[3]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 
 
@@ -47,6 +53,40 @@ def test_an_event_names_its_request(api, ada, admin):
     assert (event["subject_kind"], event["model"]) == ("registeredmodel", "ada/net")
     stored = Event.objects.get(pk=event["id"])
     assert (event["subject_id"], event["data"]) == (stored.subject_id, stored.data)
+
+
+def test_an_unknown_verb_is_named_with_the_nearest_ones(api, admin):
+    client = api(admin)
+    assert listed(client, verb="user.closed") == []
+    answer = problem(client.get("events?verb=user.close"), 400, "invalid-request")
+    assert answer["errors"][0]["pointer"] == "/verb"
+    assert "Did you mean user.closed" in answer["errors"][0]["detail"]
+    answer = problem(client.get("events?verb=xyz"), 400, "invalid-request")
+    assert answer["detail"] == "No event has the verb 'xyz'."
+
+
+def recorded_verbs():
+    """The verbs that the source of the hub names where it records events."""
+    for room in ("registry", "runners", "metadata", "frontend", "hub"):
+        for path in (ROOT / room).rglob("*.py"):
+            for call in ast.walk(ast.parse(path.read_text())):
+                if (
+                    isinstance(call, ast.Call)
+                    and ast.unparse(call.func) in ("events.record", "_record")
+                    and isinstance(call.args[0], ast.Constant)
+                ):
+                    yield call.args[0].value
+
+
+@pytest.mark.capability("community", "federated", "mirrors")
+def test_every_verb_of_the_source_is_declared():
+    verbs = set(recorded_verbs())
+    assert len(verbs) > 60
+    verbs |= {f"participant.{state}" for state in Participant.State}
+    verbs |= {f"training.{state}" for state in Training.State if state != Training.State.DRAFT}
+    verbs |= {f"pool.{state}" for state in HoldState}
+    verbs |= {f"{kind}.{verb}" for kind in ("alias", "tag") for verb in ("moved", "deleted")}
+    assert verbs <= event_verbs.names()
 
 
 def test_filters(api, ada, bob, admin):

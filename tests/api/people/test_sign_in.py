@@ -86,6 +86,31 @@ def test_a_crowd_that_is_refused_does_not_fill_the_log(client, ada, caplog):
     assert caplog.text.count("sign_in_refused") == 1
 
 
+def test_the_log_names_account_and_address_of_each_sign_in(client, ada, caplog):
+    caplog.set_level("INFO")
+    sign_in(client, "wrong")
+    sign_in(client, "wrong", name="a password typed here")
+    assert sign_in(client).status_code == 302
+    lines = [record.msg for record in caplog.records if isinstance(record.msg, dict)]
+    attempts = [line for line in lines if str(line["event"]).startswith("sign_in")]
+    assert [(line["event"], line["user"], line["address"]) for line in attempts] == [
+        ("sign_in_failed", "ada", "127.0.0.1"),
+        ("sign_in_failed", None, "127.0.0.1"),
+        ("sign_in", "ada", "127.0.0.1"),
+    ]
+    assert all(line["request_id"] for line in attempts)
+    assert "typed here" not in caplog.text
+    assert PASSWORD not in caplog.text
+
+
+def test_a_wrong_token_is_logged_once_a_minute_without_its_text(client, caplog):
+    for _ in range(3):
+        answer = client.get("/api/v1/whoami", headers={"Authorization": "Bearer hf_wrong"})
+        assert answer.status_code == 401
+    assert caplog.text.count("token_refused") == 1
+    assert "hf_wrong" not in caplog.text
+
+
 def test_a_sign_in_that_succeeds_gives_no_more_tries(client, ada, settings):
     settings.HUB_LIMITS_SIGN_IN_ADDRESS_RATE = "5/hour"
     factories.user("carol")

@@ -144,6 +144,18 @@ def test_the_page_of_workers_tells_causes_to_all_and_reasons_to_administrators(c
         assert ("libcublasLt.so.12" in page, "rack7-17" in page) == (sees, sees)
 
 
+def test_the_page_of_workers_leaves_out_providers_that_take_no_operators(client):
+    words = "fallback to CPU EP has been explicitly disabled by the user"
+    failed = {"AzureExecutionProvider": words, "CUDAExecutionProvider": "no CUDA-capable device"}
+    services.see("w", host="h", pool="cpu", features=FEATURES | {"failed": failed})
+    page = client.get("/workers").content.decode()
+    assert "AzureExecutionProvider" not in page
+    # One line, with its cure behind it.
+    line = page.partition('<details class="fold">')[2].partition("</details>")[0]
+    assert "CUDAExecutionProvider: no-device" in line.partition("</summary>")[0]
+    assert "Give the worker a GPU" in line.partition("</summary>")[2]
+
+
 def test_jobs_name_machines_to_administrators_alone(client, api, ada, admin, version):
     services.see("rack7-17", host="rack7", pool="cpu", features=FEATURES)
     Job.objects.all().delete()

@@ -43,7 +43,7 @@ def queries(work):
 def test_the_number_of_queries_does_not_depend_on_that_of_files(ada, model):
     uploads.take(ada, model=model, content=b"warm")
     few = queries(lambda: uploads.take_all(ada, model=model, contents=contents(2)))
-    many = queries(lambda: uploads.take_all(ada, model=model, contents=contents(80, start=10)))
+    many = queries(lambda: uploads.take_all(ada, model=model, contents=contents(75, start=10)))
     assert many == few
 
 

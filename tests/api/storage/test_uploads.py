@@ -14,6 +14,7 @@ from hub.protocol import problems
 from registry.models import Blob, Upload
 from registry.storage.files import store
 from registry.storage.services import uploads
+from registry.storage.services.hashes import Hashes
 from tests import factories
 from tests.api.versions.test_models import problem
 
@@ -156,7 +157,7 @@ def test_a_hash_of_bytes_that_another_process_replaced_is_not_used(ada, monkeypa
     upload = uploads.create(ada, length=len(CONTENT), claimed=SHA256)
     uploads.append(ada, upload=upload, offset=0, stream=io.BytesIO(CONTENT[:half]))
     with monkeypatch.context() as other_process:
-        other_process.setattr(uploads, "_hashes", uploads._Hashes())
+        other_process.setattr(uploads, "_hashes", Hashes())
         uploads.receive(ada, upload=upload, stream=io.BytesIO(bytes(half)))
     with pytest.raises(problems.DigestMismatch):
         uploads.append(ada, upload=upload, offset=half, stream=io.BytesIO(CONTENT[half:]))

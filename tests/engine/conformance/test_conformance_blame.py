@@ -54,8 +54,9 @@ class Inline(Job):
     ends: ClassVar = {}
 
     def stage(self, name, task, **_):
-        if name in self.ends:
-            return self.ends[name](task)
+        for stage in (name, name.partition(" ")[0]):
+            if stage in self.ends:
+                return self.ends[stage](task)
         try:
             return Ending("answered", json.loads(json.dumps(task(), default=asdict)))
         except Exception as error:  # noqa: BLE001 - what a child's end would say

@@ -17,6 +17,7 @@ from runners.engine.confine.children import Ending
 from runners.engine.conformance import cases, suite
 from runners.engine.jobs import Job
 from runners.sandbox import Request
+from tests.engine.conformance.test_conformance_optimiser import operators_in, transposed_after_int8
 from tests.engine.conftest import SMALL, SUBJECT, codes
 
 MODULES = cases.modules()
@@ -144,7 +145,7 @@ def play(tmp_path, monkeypatch):
             report=lambda *told: told,
         )
         job.cause = partial(Job.cause, job)
-        _outcome, _findings, facts, measures = suite.run(job)
+        _outcome, _findings, facts, measures, _ = suite.run(job)
         return mortal, facts, {one["case"]: one for one in measures}
 
     return play_with
@@ -199,3 +200,56 @@ def test_refusals_and_wrong_results_are_told_apart(made, play):
         "passed",
     ]
     assert "1 of 1 elements" in found["c"]["reason"]
+
+
+# --- faults of the graph optimiser ---
+
+
+def test_the_pass_that_breaks_a_case_is_named_with_the_smallest_model(tmp_path, monkeypatch):
+    broken = transposed_after_int8()
+    x = np.float32([[-1, 0.5, 2], [3, -0.25, 0]])
+    y = -np.round(np.abs(x) / np.float32(0.1)).clip(-128, 127) * np.float32(0.1)
+    sound = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Relu(x) }'
+    )
+    values = {"sound": (sound, np.float32([-1, 2]), np.float32([0, 2])), "broken": (broken, x, y.T)}
+
+    def write(folder, _part, _parts):
+        rows = []
+        for number, (name, (model, given, expected)) in enumerate(values.items()):
+            data = [([given], [expected])]
+            one = SimpleNamespace(name=name, model=model, data_sets=data, rtol=1e-3, atol=1e-5)
+            rows.append(cases._write_one(folder, number, one, {name: model.graph.node[0]}))
+        (folder / "index.json").write_text(json.dumps([asdict(row) for row in rows]))
+        return len(rows)
+
+    def stage(_name, task, **_):
+        try:
+            return Ending("answered", json.loads(json.dumps(task(), default=asdict)))
+        except runtimes.LoadError as error:
+            return Ending("raised", [type(error).__name__, str(error)])
+
+    monkeypatch.setattr(cases, "write", write)
+    for folder in ("work", "out"):
+        (tmp_path / folder).mkdir()
+    job = SimpleNamespace(
+        request=SimpleNamespace(options={"runtime": "onnxruntime"}),
+        work=tmp_path / "work",
+        out=tmp_path / "out",
+        stage=stage,
+        limits=lambda: SMALL,
+        tell=lambda *_: None,
+        report=lambda *told: told,
+    )
+    *_, measures, evidence = suite.run(job)
+    reasons = {one["case"]: (one["outcome"], one["reason"]) for one in measures}
+    assert reasons["sound"] == ("passed", "")
+    outcome, reason = reasons["broken"]
+    assert outcome == "unsupported"
+    assert reason.startswith("the graph optimiser is at fault, since it passes without; from the")
+    assert "by the pass QDQS8ToU8Transformer; the smallest model that fails has 2 nodes" in reason
+    assert evidence == ["diverging-broken-QDQS8ToU8Transformer.zip"]
+    assert operators_in((tmp_path / "out" / evidence[0]).read_bytes()) == [
+        "DequantizeLinear",
+        "Transpose",
+    ]

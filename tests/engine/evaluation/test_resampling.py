@@ -106,6 +106,16 @@ def test_a_good_curve_is_covered():
     assert absent == 0
 
 
+def test_no_interval_of_a_loss_ends_above_the_largest_loss_of_a_row():
+    # Nearly all rows are right and sure, a few wrong and sure: the bootstrap alone ends at 14,425.
+    losses = np.random.default_rng(3).lognormal(-12, 5, 120)
+    errors = np.minimum(losses, metrics.MOST_LOSS)
+    free, bounded = (of(scoring.mean_of(errors, most), 120) for most in (np.inf, metrics.MOST_LOSS))
+    assert free.interval.high > metrics.MOST_LOSS == bounded.interval.high
+    assert bounded.interval.low == free.interval.low
+    assert bounded.value == free.value
+
+
 def test_a_mean_of_skewed_errors_is_covered():
     name, skew, errors, truth = coverage.ERRORS[1]
     assert (name, skew) == ("exponential", 2.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -446,3 +447,16 @@ def test_settings_of_operators_that_onnx_lacks_leave_the_count(run):
         opsets=(("", 18), ("com.acme", 1)),
     )
     assert run("describe", data).facts["parameters"] == 0
+
+
+def test_facts_name_tensors_and_hold_none_of_their_values(run):
+    weights = np.full((4, 3), 31415.9265, np.float32)
+    model = samples.model(
+        [samples.node("MatMul", ["x", "secret.weight"], ["y"])],
+        [samples.value("x", shape=("N", 4))],
+        [samples.value("y", shape=("N", 3))],
+        [numpy_helper.from_array(weights, "secret.weight")],
+    )
+    facts = run("describe", model.SerializeToString()).facts
+    assert [row["name"] for row in facts["initializers"]["largest"]] == ["secret.weight"]
+    assert "31415" not in json.dumps(facts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from PIL import Image
 from runners.engine.runs import pictures
 from runners.sandbox import Request
 from tests import samples
+from tests.engine import hostile
 from tests.engine.conftest import SMALL, SUBJECT, codes
 
 
@@ -25,7 +27,7 @@ def npy(array, *, pickled=False):
 def run_on(sandbox, stored):
     """Run a model on inputs: name -> bytes of a .npy, or what JSON writes."""
 
-    def go(model, **inputs):
+    def go(model, limits=None, **inputs):
         files, given = {"model.onnx": model}, []
         for index, (name, value) in enumerate(inputs.items()):
             more = dict(value) if isinstance(value, dict) and "format" in value else {}
@@ -34,7 +36,7 @@ def run_on(sandbox, stored):
             files[path] = more.pop("content", value)
             files[path] = files[path] if form != "json" else json.dumps(value).encode()
             given.append({"name": name, "path": path, "format": form} | more)
-        options = {"runtime": "onnxruntime", "inputs": given, "draw": True}
+        options = {"runtime": "onnxruntime", "inputs": given, "draw": True} | (limits or {})
         request = Request("run", "model.onnx", stored(files), SUBJECT, options, SMALL)
         made = {}
 
@@ -62,6 +64,19 @@ def test_json_and_npy_give_the_same(run_on):
     np.testing.assert_array_equal(made["output_0.npy"], remade["output_0.npy"])
     assert told.facts["threads"] == 1
     assert 0 < told.facts["run_seconds"] < told.seconds
+
+
+def test_a_run_with_limits_of_its_own_ends_there(run_on):
+    value = [1.0, -2.0, 3.5, 0.0]
+    told, made = run_on(samples.add_one(), {"seconds": 2, "file_bytes": 4_100}, x=value)
+    assert told.outcome == "passed", codes(told)
+    [output] = told.facts["outputs"]
+    assert (output["why"], made) == ("too large to be kept", {})
+    began = time.monotonic()
+    told, _ = run_on(hostile.endless_loop(), {"seconds": 2}, x=[1.0])
+    assert (told.outcome, codes(told)) == ("failed", ["run-failed"])
+    assert "2 s" in told.findings[0].message
+    assert time.monotonic() - began < 14
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from onnx.reference import op_run
 
 from runners.engine import runtimes
-from runners.engine.runtimes import probing
+from runners.engine.runtimes import onnx_reference, probing
 from tests import samples
 
 INSTALLED = [name for name in runtimes.names() if name in {"onnxruntime", "onnx-reference"}]
@@ -187,3 +188,133 @@ def test_the_highest_versions_are_found_by_trying(monkeypatch):
 
     monkeypatch.setattr(runtimes, "of", lambda _: Old())
     assert probing.highest("old") == (12, 7)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("length", [5, 40])
+def test_elements_are_gathered_by_indices_shorter_than_the_data(runtime, save, axis, length):
+    """Rows of more than 32 values too, of which the reference took one index each."""
+    data = np.arange(3 * length, dtype=np.float32).reshape(3, length)
+    indices = np.array([[0, 2], [-1, 1]])
+    model = samples.model(
+        [samples.node("GatherElements", ["x", "i"], ["y"], axis=axis)],
+        [samples.value("x", shape=(3, length)), samples.value("i", TensorProto.INT64, (2, 2))],
+        [samples.value("y", shape=(2, 2))],
+    )
+    (value,) = runtime.open(save(model))({"x": data, "i": indices})
+    expected = [
+        [data[i, k] if axis == 0 else data[row, i] for k, i in enumerate(line)]
+        for row, line in enumerate(indices)
+    ]
+    assert value.tolist() == np.array(expected).tolist()
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 7), (2, 3, 4, 5), (2, 3, 4, 5, 6)])
+def test_the_greatest_of_a_channel_is_pooled_in_signals_pictures_and_volumes(runtime, save, shape):
+    pooled = (2, 3, *[1] * (len(shape) - 2))
+    model = samples.model(
+        [samples.node("GlobalMaxPool", ["x"], ["y"])],
+        [samples.value("x", shape=shape)],
+        [samples.value("y", shape=pooled)],
+    )
+    x = np.random.default_rng(3).standard_normal(shape, dtype=np.float32)
+    (value,) = runtime.open(save(model))({"x": x})
+    assert value.shape == pooled
+    assert value.ravel().tolist() == x.reshape(2, 3, -1).max(axis=2).ravel().tolist()
+
+
+@pytest.mark.parametrize("opset", [7, 8, 9, 11, 13, 14, 15])
+@pytest.mark.parametrize("attributes", [{}, {"momentum": 0.9}])
+def test_batches_are_normalised_by_the_statistics_of_the_file(runtime, save, opset, attributes):
+    given = {name: samples.value(name, shape=(3,)) for name in "sbmv"}
+    model = samples.model(
+        [samples.node("BatchNormalization", ["x", *given], ["y"], **attributes)],
+        [samples.value("x", shape=(2, 3, 4, 4)), *given.values()],
+        [samples.value("y", shape=(2, 3, 4, 4))],
+        opset=opset,
+    )
+    random = np.random.default_rng(5)
+    x = random.standard_normal((2, 3, 4, 4), dtype=np.float32)
+    s, b, m, v = random.uniform(0.5, 2, (4, 3)).astype(np.float32)
+    (value,) = runtime.open(save(model))({"x": x, "s": s, "b": b, "m": m, "v": v})
+    expected = (x.transpose(0, 2, 3, 1) - m) / np.sqrt(v + 1e-5) * s + b
+    np.testing.assert_allclose(value, expected.transpose(0, 3, 1, 2), rtol=1e-4, atol=1e-5)
+
+
+def test_a_batch_normalization_that_trains_is_unsupported(save):
+    names = ["s", "b", "m", "v"]
+    model = samples.model(
+        [samples.node("BatchNormalization", ["x", *names], ["y", "om", "ov", "sm", "sv"])],
+        [samples.value("x", shape=(2, 3)), *(samples.value(name, shape=(3,)) for name in names)],
+        [samples.value("y", shape=(2, 3))],
+        opset=9,
+    )
+    with pytest.raises(runtimes.UnsupportedModelError, match="outputs for training"):
+        runtimes.of("onnx-reference").open(save(model))
+
+
+@pytest.mark.parametrize("kernel", [(1,), (3,), (2, 3), (3, 3), (2, 1, 3)])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("dilation", [None, 1, 2])
+@pytest.mark.parametrize("pads", [(0, 0), (1, 1), (2, 0)])
+def test_columns_of_a_convolution_are_those_of_the_reference(kernel, stride, dilation, pads):
+    count = len(kernel)
+    inputs = np.random.default_rng(7).standard_normal((2, 3, *[6] * count), dtype=np.float32)
+    sides = [pads[0]] * count + [pads[1]] * count
+    steps = None if dilation is None else [dilation] * count
+    arguments = (inputs, kernel, sides, [stride] * count, steps)
+    columns, sizes = onnx_reference.columns_of_windows(*arguments)
+    expected, expected_sizes = onnx_reference._PLAIN_COLUMNS(*arguments)
+    assert sizes == expected_sizes
+    np.testing.assert_array_equal(columns, expected)
+
+
+def test_a_kernel_larger_than_the_input_is_left_to_the_reference():
+    inputs = np.zeros((1, 1, 2, 2), np.float32)
+    arguments = (inputs, (4, 4), [0] * 4, [1, 1])
+    with pytest.raises(ValueError, match="negative"):
+        onnx_reference._PLAIN_COLUMNS(*arguments)
+    with pytest.raises(ValueError, match="negative"):
+        onnx_reference.columns_of_windows(*arguments)
+
+
+def turned(axis, opset):
+    nodes = [
+        samples.node("Transpose", ["x"], ["m"]),
+        samples.node("Concat", ["m"], ["l"], axis=axis),
+        samples.node("Transpose", ["l"], ["y"]),
+    ]
+    ports = [samples.value(name, TensorProto.FLOAT, ("m", "n")) for name in "xy"]
+    return samples.model(nodes, ports[:1], ports[1:], opset=opset, ir=10)
+
+
+@pytest.mark.parametrize(("axes", "computed"), [((0, 0), 3), ((0, 1), 4)])
+def test_a_node_of_two_models_is_computed_once(monkeypatch, save, axes, computed):
+    ran = []
+    plain = op_run.OpRun.run
+    monkeypatch.setattr(
+        op_run.OpRun, "run", lambda node, *values: ran.append(node) or plain(node, *values)
+    )
+    reference = runtimes.of("onnx-reference")
+    inputs = {"x": np.arange(6, dtype=np.float32).reshape(2, 3)}
+    with onnx_reference.nodes_once():
+        for axis, opset in zip(axes, (18, 20), strict=True):
+            (output,) = reference.open(save(turned(axis, opset)))(inputs)
+            np.testing.assert_array_equal(output, inputs["x"])
+    # Along another axis the one input of Concat is the same, and so is that of the last node.
+    assert len(ran) == computed
+
+
+def test_equal_nodes_of_other_inputs_and_random_ones_are_computed_again(save):
+    reference = runtimes.of("onnx-reference")
+    ports = [samples.value(name, TensorProto.FLOAT, ("m", "n")) for name in "xy"]
+    random = samples.model(
+        [samples.node("RandomUniformLike", ["x"], ["y"])], ports[:1], ports[1:], opset=21, ir=10
+    )
+    ones = np.ones((2, 4), np.float32)
+    with onnx_reference.nodes_once():
+        run = reference.open(save(turned(0, 21)))
+        for value in (ones, 2 * ones, ones.reshape(4, 2), ones.view(np.int32)):
+            np.testing.assert_array_equal(run({"x": value})[0], value)
+        draw = reference.open(save(random))
+        assert (draw({"x": ones})[0] != draw({"x": ones})[0]).any()

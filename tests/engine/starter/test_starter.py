@@ -13,7 +13,8 @@ import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
 
-from runners.engine.starter import efficientnet, torch_weights
+from hub.protocol import splits
+from runners.engine.starter import data, efficientnet, torch_weights
 from runners.engine.starter.recipes import Recipe
 from runners.sandbox import Limits, Request
 from tests import wheels
@@ -67,6 +68,20 @@ def test_the_labels_of_magika_are_read_from_its_configuration(unpack):
     archive = wheels.wheel({"config.min.json": content})
     _, made = unpack(archive, member("config.min.json", content, Recipe.MAGIKA_LABELS))
     assert made["0"] == b"png\npython\n"
+
+
+@pytest.mark.parametrize("recipe", list(data.RECIPES))
+def test_a_data_set_is_made_in_the_sandbox(sandbox, stored, recipe):
+    content = b'["python", "png"]'
+    archive = wheels.wheel({"labels.json": content})
+    labels = {"archive": ARCHIVE, **member("labels.json", content, Recipe.JSON_LINES)}
+    options = {"members": [labels], "data": recipe, "labels": 0}
+    report = sandbox.run(
+        Request("import", "", stored({ARCHIVE: archive}), SUBJECT, options, LIMITS)
+    )
+    assert report.outcome == "passed", report.findings
+    assert splits.parse(report.facts["splits"], frozenset(report.facts["files"]))
+    assert {"0", *report.facts["files"].values()} == {output.name for output in report.outputs}
 
 
 BOMB = bytes(40 << 20)

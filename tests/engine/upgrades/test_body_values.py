@@ -92,8 +92,10 @@ def compare(tmp_path):
             onnx.checker.check_model(model)
             onnx.save(model, tmp_path / f"{name}.onnx")
             files.append(ModelFile(tmp_path / f"{name}.onnx", tmp_path))
-        write(tmp_path / "sets", DataSet("test_data_set_0", "bundled", {"x": X}), model)
-        return candidates.inner_values(*files, tmp_path / "sets", "fp32", tmp_path / "bodies")
+        source = (tmp_path / "sets", tmp_path / "results")
+        write(source[0], DataSet("test_data_set_0", "bundled", {"x": X}), model)
+        write(source[1], DataSet("test_data_set_0", "bundled", {}, {"y": X}), model)
+        return candidates.inner_values(*files, [source], "fp32", tmp_path / "bodies")
 
     return go
 

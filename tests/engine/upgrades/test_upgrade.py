@@ -11,10 +11,10 @@ from hub.protocol.proofs import Proof
 from hub.protocol.runtime_builds import PORTABLE
 from runners.engine.onnx_files.datasets import DataSet, write
 from runners.engine.reports import OutputFile
-from runners.engine.runs.answers import Survey
 from runners.engine.runs.child_runs import ModelFile
 from runners.engine.runtimes import probing
 from runners.engine.upgrades import candidates, goals
+from runners.engine.upgrades.answers import Survey
 from runners.engine.upgrades.goals import Goal
 from tests import samples
 from tests.engine.conftest import codes

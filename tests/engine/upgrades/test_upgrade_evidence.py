@@ -97,6 +97,21 @@ def test_values_that_a_mask_keeps_from_every_output_are_compared_too(lift):
     assert "values inside differ by" in proof.sentence
 
 
+def test_values_inside_are_compared_on_bundled_inputs_too(lift):
+    """On generated inputs nothing differs, and the outputs never do."""
+    model = hidden.hidden_but_for_one_number()
+    x = np.minimum(np.abs(X) * 1000, 12000).astype(np.float32)
+    x.flat[0] = 12345.5
+    [y] = run(model, {"x": x})
+    files = {"model.onnx": model.SerializeToString()}
+    for name, value in (("input", x), ("output", y)):
+        tensor = numpy_helper.from_array(value, {"input": "x", "output": "y"}[name])
+        files[f"test_data_set_0/{name}_0.pb"] = tensor.SerializeToString()
+    proof = proof_of(lift(files, 26)[0])
+    assert (proof.bundled, proof.strength) == (1, "partial")
+    assert "values inside differ by" in proof.sentence
+
+
 def test_values_that_a_mask_in_a_loop_keeps_from_every_output_are_compared_too(lift):
     report, _ = lift(hidden.hidden_in_a_loop(), 26)
     assert (codes(report), results(report)) == (["parity-partial"], [(26, "partial")])

@@ -100,6 +100,15 @@ def test_a_picture_has_bounds_for_each_channel():
         ("inputs: {x: {shape: 576}}", "error", "/inputs/x/shape", "[null, 576]"),
         ("inputs: {x: {shape: [1, 0]}}", "error", "/inputs/x/shape", "from 1 to"),
         ("inputs: {x: {shape: []}}", "error", "/inputs/x/shape", "1 to 16 sizes"),
+        ("inputs: {x: {audio: {rate_hz: 16000}}}", "error", "/inputs/x/audio/rate_hz", "-> rate"),
+        ("inputs: {x: {audio: {window: 9}}}", "error", "/inputs/x/audio", "Add rate"),
+        ("inputs: {x: {audio: {rate: 0}}}", "error", "/inputs/x/audio/rate", "Correct"),
+        ("inputs: {x: {audio: {rate: 8000, window: 8, hop: 9}}}", "error",
+         "/inputs/x/audio/hop", "Lower hop"),
+        ("inputs: {x: {audio: {rate: 8000}, image: {channels: RGB, scale: 0-1}}}", "error",
+         "/inputs/x/audio", "Remove the others"),
+        ("inputs: {x: {file: {strip: true}}}", "error", "/inputs/x/file", "Add begin"),
+        ("inputs: {x: {carry: [y]}}", "error", "/inputs/x/carry", "Correct the text"),
         ("inputs: {x: {range: [1, 0]}}", "error", "/inputs/x/range", "[0, 1]"),
         ("inputs: {x: {range: 3}}", "error", "/inputs/x/range", "[low, high]"),
         ("inputs: {x: {range: [0]}}", "error", "/inputs/x/range", "[low, high]"),
@@ -259,3 +268,33 @@ def test_what_fits_is_not_reported():
         row("word", "string", 1),
     )
     assert rows == []
+
+
+def test_a_stream_has_windows_and_carries_an_output():
+    declared = {
+        "sound": {"audio": {"rate": 16000, "window": 576, "hop": 512, "lead": 64}},
+        "whole": {"audio": {"rate": 16000, "fill": "repeat"}},
+        "head": {"file": {"begin": 1024, "end": 1024, "block": 4096, "strip": True, "pad": 256}},
+        "state": {"carry": "stateN"},
+        "rate": {"distribution": {"type": "one-of", "values": [16000]}},
+    }
+    sound, whole, head, state, rate = inputs.parse(declared)
+    assert (sound.audio.window_of((1, None)), sound.audio.hop, sound.audio.lead) == (576, 512, 64)
+    assert whole.audio.window_of((1, None)) is None
+    assert whole.audio.window_of((1, 144160)) == 144160
+    assert (state.carry, state.constant, rate.constant) == ("stateN", None, 16000)
+    for row in (sound, whole, head, state):
+        assert inputs.parse({row.name: row.document()}) == (row,)
+
+
+@pytest.mark.parametrize(
+    ("declared", "real", "pointer"),
+    [
+        ({"audio": {"rate": 16000}}, row("x", "int64", 1, "n"), "/inputs/x/audio"),
+        ({"audio": {"rate": 16000, "window": 9}}, row("x", "float32", 1, 8), "/inputs/x/audio"),
+        ({"file": {"begin": 9}}, row("x", "int32", "n", 8), "/inputs/x/file"),
+    ],
+)
+def test_windows_and_bytes_have_room_in_the_input(declared, real, pointer):
+    [(severity, place, *_)] = compared({"x": declared}, real)
+    assert (severity, place) == ("error", pointer)

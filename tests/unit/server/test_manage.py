@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+
 import pytest
 
 from hub.server import manage
@@ -27,3 +30,13 @@ def test_a_failure_ends_with_1(capsys, monkeypatch):
 def test_alone_it_lists_the_commands(capsys):
     assert manage.main([]) == 0
     assert "fetch_browser_runtime" in capsys.readouterr().out
+
+
+def test_the_log_outlives_a_command(capsys):
+    """A command sets Django up once more; lines of the log go where they went before."""
+    manage.main([])
+    (handler,) = (
+        each for each in logging.getLogger().handlers if type(each) is logging.StreamHandler
+    )
+    assert handler.stream is sys.__stderr__
+    assert capsys.readouterr().err == ""

@@ -68,6 +68,11 @@ def test_a_storage_without_its_package_ends_every_start(name, home, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+def test_beat_keeps_its_schedule_in_the_folder_of_the_hub(home):
+    code = "from hub.server.celery import app; print(app.conf.beat_schedule_filename)"
+    assert run(["-c", code], home).stdout.strip() == str(home / "celerybeat-schedule")
+
+
 def test_a_hub_without_its_database_does_not_start(home):
     done = run(STARTS["serve"], home, DATABASE_URL="postgres://hub:secret@127.0.0.1:1/hub")
     assert done.returncode == 1
@@ -103,6 +108,27 @@ def test_the_doctor_names_everything_with_its_cure(home):
     assert done.stdout.count("  cure: ") == 6
     assert "secret" not in done.stdout
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("HUB_PUBLIC_URL", "hub.example.org"), ("HUB_STORAGE_URL", "ftp://files")]
+)
+def test_the_doctor_names_a_wrong_setting_once(name, value, tmp_path):
+    done = run(["-m", "hub", "doctor"], tmp_path, **{name: value})
+    assert done.stdout.count(name) == 1, done.stdout
+    assert "errors: 1, warnings: 0" in done.stdout
+
+
+def test_the_doctor_asks_for_nothing_that_no_setting_changes(tmp_path):
+    done = run(
+        ["-m", "hub", "doctor", "--deploy"],
+        tmp_path,
+        HUB_PUBLIC_URL="https://hub.example.org",
+        HUB_PROXIES="1",
+        HUB_SANDBOX_REQUIRED="full",
+        HUB_SECRET_KEY="0123456789" * 6,
+    )
+    assert "(security." not in done.stdout
 
 
 def test_the_doctor_finds_nothing_wrong_with_a_new_hub(tmp_path):

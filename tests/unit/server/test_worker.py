@@ -24,6 +24,26 @@ def test_its_help_names_the_pools_that_it_takes(capsys):
     assert "(default: cpu and light, so no benchmarks)" in words
 
 
+def test_workers_of_one_machine_have_names_of_their_own(home):
+    code = (
+        "import os, sys\n"
+        "def execv(_, command): sys.exit(command[command.index('--hostname') + 1])\n"
+        "os.execv = execv\n"
+        "from hub.server import worker\n"
+        "worker.main(['--pool', 'cpu.urgent'])\n"
+    )
+    done = [
+        subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", code],
+            env=os.environ | {"HUB_HOME": str(home), "REDIS_URL": "redis://127.0.0.1:1/0"},
+            capture_output=True, text=True, check=False, timeout=60,
+        ).stderr.split()[-1]
+        for _ in range(2)
+    ]  # fmt: skip
+    assert all(name.endswith("@%h") for name in done)
+    assert done[0] != done[1]
+
+
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -23,15 +23,12 @@ from registry.api.parameters import accepts
 from registry.catalogue import facets, speeds
 from registry.catalogue.query import Query
 from registry.community.collections import selectors, services
-from registry.core.permissions import can, require
+from registry.core.permissions import Actor, can, require
+from registry.models import Collection, RegisteredModel
 from registry.models.collections import LONGEST_NOTE, MOST_ENTRIES
 from registry.people import selectors as people
 from registry.versions import moves
 from registry.versions import selectors as models
-
-if TYPE_CHECKING:
-    from registry.core.permissions import Actor
-    from registry.models import Collection, RegisteredModel
 
 PAGE = 50
 

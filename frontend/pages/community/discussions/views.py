@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -19,15 +20,11 @@ from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.community.api.discussions import parse_evidence
 from registry.community.discussions import selectors, services
+from registry.core.permissions import Actor
 from registry.models import Comment, Discussion, RegisteredModel
 from registry.models.discussions import LONGEST_REASON
 from registry.versions import evidence
 from registry.versions import selectors as versions
-
-if TYPE_CHECKING:
-    from django.forms import Form
-
-    from registry.core.permissions import Actor
 
 PAGE = 30
 COMMENTS = 50
@@ -68,6 +65,25 @@ def every(request: HttpRequest, namespace: str, name: str) -> HttpResponse:
             "new_url": addresses.join(_url("discussion-new", model), {"version": about or ""}),
             "first": addresses.join(request.path, query) if before else "",
             "next": addresses.join(request.path, following) if following else "",
+        },
+    )
+
+
+@accepts("page")
+@login_required
+@require_safe
+def own(request: HttpRequest) -> HttpResponse:
+    """The discussions that the reader takes part in, the last changed first."""
+    number = addresses.page(request.GET.get("page", ""))
+    rows = list(selectors.of_participant(request.user)[(number - 1) * PAGE : number * PAGE + 1])
+    more = len(rows) > PAGE
+    return render(
+        request,
+        "discussions/own.html",
+        {
+            "discussions": rows[:PAGE],
+            "first": request.path if number > 1 else "",
+            "next": addresses.join(request.path, {"page": number + 1}) if more else "",
         },
     )
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from hub.protocol import problems
 from registry.storage.backups import database, hold, manifest, restoring
 from registry.storage.backups.place import place_at
+from registry.storage.blob_store import BlobStore
 from registry.storage.files import forms
-
-if TYPE_CHECKING:
-    from registry.storage.blob_store import BlobStore
 
 
 def address_help() -> str:

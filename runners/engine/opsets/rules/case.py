@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from runners.engine.opsets.names import Names
 from runners.engine.opsets.outcome import CannotConvertError
-
-if TYPE_CHECKING:
-    from runners.engine.opsets.names import Names
-    from runners.engine.opsets.scopes import Scope
+from runners.engine.opsets.scopes import Scope
 
 
 class Case:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import onnx
 
 from runners.engine.opsets.outcome import CannotConvertError
+from runners.engine.opsets.rules.case import Case
 from runners.engine.opsets.rules.rule import rule
-
-if TYPE_CHECKING:
-    from runners.engine.opsets.rules.case import Case
 
 
 @rule("loop-carried", "Loop", source=10, target=11, accepts=1)

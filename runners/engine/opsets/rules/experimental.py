@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import onnx
 
+from runners.engine.opsets.rules.case import Case
 from runners.engine.opsets.rules.rule import ANYWHERE, rule
-
-if TYPE_CHECKING:
-    from runners.engine.opsets.rules.case import Case
 
 _LAST_WITH_SLICE_ATTRIBUTES = 9
 _TO_THE_END = int(np.iinfo(np.int32).max)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
 from runners.engine.opsets.outcome import CannotConvertError
+from runners.engine.opsets.rules.case import Case
 from runners.engine.opsets.rules.rule import rule
-
-if TYPE_CHECKING:
-    from runners.engine.opsets.rules.case import Case
 
 _END = int(np.iinfo(np.int64).max)
 # (operators, from, to, new attributes with the only values that older versions support)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from runners.engine.opsets.rules.case import Case
 from runners.engine.opsets.rules.rule import rule
-
-if TYPE_CHECKING:
-    from runners.engine.opsets.rules.case import Case
 
 
 def carry(case: Case) -> None:

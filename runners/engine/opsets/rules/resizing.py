@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import onnx
 
+from runners.engine.opsets.rules.case import Case
 from runners.engine.opsets.rules.rule import rule
-
-if TYPE_CHECKING:
-    from runners.engine.opsets.rules.case import Case
 
 
 @rule("upsample-as-resize", "Upsample", source=9, target=10)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from runners.engine.opsets import schemas
-
-if TYPE_CHECKING:
-    from runners.engine.opsets.rules.case import Case
+from runners.engine.opsets.rules.case import Case
 
 RULES: dict[str, list[Rule]] = defaultdict(list)
 # Source of rules for operators that no opset defines; they apply at every opset.

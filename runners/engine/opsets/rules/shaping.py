@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import onnx
 
 from runners.engine.opsets.outcome import CannotConvertError
+from runners.engine.opsets.rules.case import Case
 from runners.engine.opsets.rules.rule import rule
-
-if TYPE_CHECKING:
-    from runners.engine.opsets.rules.case import Case
-
 
 # Up to opset 6, an attribute aligned their second input with an axis.
 _ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow")

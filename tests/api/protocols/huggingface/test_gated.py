@@ -243,7 +243,7 @@ def test_the_hubs_own_api_asks_and_decides(api, ada, bob, gated):
     asked = api(bob).post("models/ada/net/access", {"message": "please"})
     assert asked.json()["request"]["status"] == "pending"
     assert api().get("models/ada/net/access").json() == {
-        "gate": "manual", "may_download": False, "request": None,
+        "gate": "manual", "may_download": False, "request": None, "terms": "", "terms_sha256": "",
     }  # fmt: skip
     requests = api(ada).get("models/ada/net/access/requests?status=pending").json()["items"]
     assert [(row["user"], row["message"]) for row in requests] == [("bob", "please")]

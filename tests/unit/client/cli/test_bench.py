@@ -65,6 +65,16 @@ def test_a_version_is_fetched_measured_and_summed_up(fake, asked, capsys):
     assert made == json.loads(json.dumps(timings.record()))
 
 
+def test_the_engine_learns_which_inputs_the_card_declares(fake, asked, capsys, monkeypatch):
+    declared = {"x": {"distribution": {"type": "one-of", "values": [7]}}}
+    fake.add("zoo/ones", make_model(), inputs=declared)
+    bench(capsys, "ones@1")
+    assert Options.from_json(asked["options"]).inputs == declared
+    monkeypatch.setenv("HUB_OFFLINE", "1")
+    bench(capsys, "ones@1")
+    assert Options.from_json(asked["options"]).inputs == {}
+
+
 def test_a_file_of_ones_own_brings_what_lies_beside_it(asked, capsys, tmp_path):
     home = tmp_path / "mine"
     (home / "test_data_set_0").mkdir(parents=True)
@@ -76,6 +86,10 @@ def test_a_file_of_ones_own_brings_what_lies_beside_it(asked, capsys, tmp_path):
     ]
     code, _, err = bench(capsys, "nothing.onnx")
     assert (code, err) == (1, "hub: File not found: nothing.onnx.\n")
+
+
+# The answer about a version, whose card declares no inputs.
+VERSION = (200, {}, b"{}")
 
 
 def challenge(nonce):
@@ -91,7 +105,7 @@ def test_a_record_is_contributed_to_the_version_it_came_from(fake, asked, capsys
     nonce = "0f" * 32
     given = challenge(nonce)
     kept = (201, {"Location": "/api/v1/benchmarks/7"}, json.dumps({"items": []}).encode())
-    fake.answers += [(201, {}, given), kept]
+    fake.answers += [VERSION, (201, {}, given), kept]
     code, out, _ = bench(capsys, "ones@1", "--output", "r.json", "--contribute")
     assert code == 0
     assert "contributed /api/v1/benchmarks/7" in out
@@ -113,7 +127,7 @@ def test_an_enrolled_worker_signs_what_it_contributes(fake, asked, capsys):
     assert bench(capsys, "key", "worker.key")[0] == 1
     nonce = "0f" * 32
     given = challenge(nonce)
-    fake.answers += [(201, {}, given), (201, {"Location": "/7"}, b"{}")]
+    fake.answers += [VERSION, (201, {}, given), (201, {"Location": "/7"}, b"{}")]
     signed = ("--contribute", "--worker", "lab-1", "--key", "worker.key")
     assert bench(capsys, "ones@1", "--output", "r.json", *signed)[0] == 0
     [told] = [
@@ -192,6 +206,15 @@ def test_a_quick_comparison_has_the_fewest_processes_that_tell(monkeypatch, caps
     bench(capsys, "compare", "a.onnx", "b.onnx", "--quick", "--processes", "6")
     assert [one["processes"] for one in asked] == [verdicts.LEAST_PAIRS, 6]
     assert [one.get("baseline_threads") for one in asked] == [2, None]
+
+
+def test_a_comparison_feeds_what_the_card_of_the_candidate_declares(fake, monkeypatch, capsys):
+    declared, side, asked = {"x": {"range": [0, 1]}}, timings.record(), []
+    fake.add("zoo/ones", make_model(), inputs=declared)
+    made = verdicts.complete(side, side, "ABAB")
+    monkeypatch.setattr(measurement, "compare", lambda _, given, *__: asked.append(given) or made)
+    bench(capsys, "compare", "ones@1", "ones@1")
+    assert asked[0]["inputs"] == declared
 
 
 @pytest.mark.parametrize(

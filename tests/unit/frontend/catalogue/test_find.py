@@ -37,6 +37,11 @@ def points(html):
     return {unescape(words).split(",")[0]: marks for words, marks in found}
 
 
+def labels(html, size):
+    """The names written beside the points of a picture of a size."""
+    return re.findall(rf'<text class="name {size}"[^>]*>([^<]*)</text>', html)
+
+
 def table(html, name):
     part = re.search(rf"<caption[^>]*>{name}</caption>(.*?)</table>", html, re.DOTALL)
     return re.findall(r'<a href="/models/[^"]*">([^<]*)</a>', part[1]) if part else []
@@ -45,7 +50,10 @@ def table(html, name):
 def test_accuracy_against_latency_with_what_nothing_beats(guest, filled):
     html = guest.page(f"/find?x=latency&y={STONES.replace('@', '%40').replace(':', '%3A')}")
     assert points(html) == {"ada/good": "best", "ada/fair": "best", "ada/poor": "best"}
-    assert set(table(html, "Best trade-offs")) == {"ada/good", "ada/fair", "ada/poor"}
+    listed = table(html, "Candidates")
+    assert set(listed[:3]) == {"ada/good", "ada/fair", "ada/poor"}
+    assert html.count(">trade-off<") == 3
+    assert set(labels(html, "at-480")) == {"good", "fair", "poor"}
     assert "secret" not in html
     compare = unescape(re.search(r'href="(/compare[^"]*)"', html)[1])
     assert compare.startswith("/compare?m=ada/")
@@ -57,11 +65,12 @@ def test_limits_keep_what_misses_them_in_sight_and_mark_the_corner(guest, filled
     assert first.status_code == 302
     html = guest.page(first["Location"])
     assert set(points(html)) == {"ada/good", "ada/fair", "ada/poor"}
-    assert 'class="corner"' in html
+    # Below 5 ms and above 90 %: from the top edge.
+    assert re.search(r'<rect class="corner" x="0" y="0.0%"', html)
     assert re.search(r'<h2 id="plot">1 model\s+fits', html)
     compliance = {
         pages.text(row.find("th/a")): (row.get("data-compliance"), pages.text(row.find("th/small")))
-        for row in pages.tree(html).iterfind(".//details//tr[@data-compliance]")
+        for row in pages.tree(html).iterfind(".//section//tr[@data-compliance]")
         if row.find("th/small") is not None
     }
     assert compliance["ada/good"] == compliance["ada/poor"] == ("outside", "outside the limits")
@@ -75,8 +84,25 @@ def test_without_two_figures_there_is_a_table_and_no_plot(guest, filled):
     html = guest.page("/find?x=macs&y=size")
     assert "Not enough figures for a plot" in html
     assert points(html) == {}
-    assert "ada/good" in table(html, "All candidates")
+    assert "ada/good" in table(html, "Candidates")
+    assert '<details class="panel folds asked-as" id="as-code">' in html  # closed
     assert "hub.list_models()" in html
+
+
+@pytest.mark.parametrize(
+    ("asked", "axes"),
+    [
+        ("max_macs=1000000", ("macs", STONES)),
+        ("max_bytes=20000000&max_p50=5", ("latency", "size")),
+        ("max_bytes=20000000", ("size", STONES)),
+        ("min=accuracy%40stones:test%3D0.9&max_p50=5&max_bytes=20000000", ("latency", STONES)),
+        ("sort=fastest", ("latency", STONES)),
+    ],
+)
+def test_the_axes_follow_from_what_is_asked(guest, filled, asked, axes):
+    page = pages.tree(guest.get(f"/find?{asked}", follow=True).content.decode())
+    chosen = page.findall(".//option[@selected]")
+    assert [option.get("value") for option in chosen] == [axes[1], axes[0]]
 
 
 @pytest.mark.parametrize("axes", ["", "?x=size", "?x=size&y=size"])

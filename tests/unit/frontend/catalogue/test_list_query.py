@@ -46,7 +46,7 @@ def test_the_query_stands_above_the_rows(guest, two):
     query = unescape(re.search(r'id="list-query"[^>]*><code>(.*?)</code>', html, re.DOTALL)[1])
     assert "dcterms:license <http://spdx.org/licenses/MIT>" in query
     assert query.endswith("ORDER BY ?name\n")
-    assert re.search(r'<details class="asked-as">', html)  # closed
+    assert re.search(r'<details class="menu asked-as" name="menu">', html)  # closed
     link = unescape(re.search(r'href="(/query\?query=[^"]+)"', html)[1])
     assert "?version" in guest.page(link)
 

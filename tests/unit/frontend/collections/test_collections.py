@@ -95,7 +95,7 @@ def test_lists_count_what_the_reader_sees(hub):
     assert "No collections here yet" in text(Client().get("/collections?namespace=ada"))
 
 
-def test_the_page_of_a_model_names_its_collections_and_offers_others(hub, graphs):
+def test_the_page_of_a_model_names_its_collections_and_offers_others(hub, graphs, lists):
     ada, bob, collection = hub
     other = services.create(bob, namespace=collection.namespace, slug="fast", title="Fast")
     page = text(Client().get("/models/ada/a"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from frontend.parts.formatting import grouped, size
-from registry.datasets import services
-from registry.models import Dataset
+from registry.datasets import previews, services
+from registry.models import Blob, Dataset, DatasetVersion
+from registry.storage.files import store
 from tests import factories
 
 CARD = "---\ndatasets: [stones]\n---\n# A model\n"
@@ -158,6 +160,76 @@ def test_the_list_has_the_newest_version(ada, guest):
     assert page.count("no files") == 1
 
 
+def test_a_version_is_published_with_a_form(ada, guest, reader):
+    factories.dataset(ada, "stones")
+    address = "/datasets/stones/publish"
+    assert guest.get(address).status_code == 302
+    assert f'href="{address}"' in reader.page("/datasets/stones")
+    assert "<h1>New version</h1>" in reader.page(address)
+    rows = b"weight,<b>,kind\n1.5,2,basalt\n2.5,3,granite\n"
+    split = {
+        "split0-name": "test",
+        "split0-inputs": "features: weight, <b>",
+        "split0-column": "kind",
+        "split0-labels": "basalt, granite",
+    } | {f"split{at}-task": "classification" for at in range(3)}
+    split |= {f"split{at}-reader": "csv" for at in range(3)}
+    wrong = split | {"file": SimpleUploadedFile("test.csv", rows), "split0-inputs": "features"}
+    refused = reader.post(address, wrong)
+    assert refused.status_code == 422
+    assert "Name at least one column." in refused.content.decode()
+    assert not DatasetVersion.objects.exists()
+    assert not Blob.objects.exists()
+    sent = split | {"file": SimpleUploadedFile("test.csv", rows), "message": "First rows"}
+    assert reader.post(address, sent)["Location"] == "/datasets/stones/v1"
+    version = DatasetVersion.objects.get()
+    assert [row.document() for row in version.typed_splits] == [SPLIT]
+    page = guest.page("/datasets/stones/v1")
+    for words in ("First rows of", "&lt;b&gt;", "granite", "2.5"):
+        assert words in page, words
+
+
+def test_only_writers_publish(ada, guest):
+    factories.dataset(ada, "stones")
+    other = Client()
+    other.force_login(factories.somebody("bob"))
+    assert other.get("/datasets/stones/publish").status_code == 403
+
+
+def test_only_tables_of_text_have_a_preview(ada, guest):
+    contents = {
+        "binary.csv": b"a\0b\n1,2",
+        "latin.csv": "n\u00e4me\n1\n".encode("latin-1"),
+        "cut.csv": b"a,b\n" + b"1,2\n" * 20_000 + b"9,9",
+        "data.npz": b"PK",
+    }
+    factories.dataset_version(ada, contents=contents)
+    page = guest.page("/datasets/stones")
+    assert page.count("First rows of") == 1
+    assert "First rows of <code>cut.csv" in page
+
+
+def test_previews_are_kept_so_that_the_page_needs_no_storage(ada, guest):
+    version = factories.dataset_version(ada, contents={"test.csv": b"a,b\n1,granite"})
+    file = version.files.get()
+    path = store().path(file.blob_id)
+    content = path.read_bytes()
+    path.unlink()
+    assert "granite" in guest.page("/datasets/stones")
+    # One that an earlier release published is read once, as soon as its file can be.
+    rows = DatasetVersion.objects.filter(pk=version.pk)
+    rows.update(previews=None)
+    previews.write_missing()
+    assert rows.get().previews is None
+    assert "First rows of" not in guest.page("/datasets/stones")
+    path.write_bytes(content)
+    previews.write_missing()
+    assert "granite" in guest.page("/datasets/stones")
+    services.withdraw(ada, dataset=version.dataset, reason="Not ours.")
+    previews.write_missing()
+    assert rows.get().previews is None
+
+
 def test_a_withdrawn_data_set_links_no_files(ada, guest):
     version = factories.dataset_version(ada)
     services.withdraw(ada, dataset=version.dataset, reason="Not ours.")
@@ -174,7 +246,11 @@ def test_many_files_columns_and_labels_are_cut_and_counted(ada, guest):
     files = {"test.csv": b"rows"} | {f"x{at:03}.csv": b"rows" for at in range(204)}
     factories.dataset_version(ada, contents=files, splits=[many])
     page = guest.page("/datasets/stones")
-    assert "And 5 more" in page
+    assert "1 to 200 of 205 files" in page
+    assert "x203.csv" not in page
+    assert "x203.csv" in guest.page("/datasets/stones?page=2")
+    assert "x017.csv" in (part := guest.page("/datasets/stones/v1?q=X017"))
+    assert "x018.csv" not in part.partition("Split test")[0].partition("First rows")[0]
     assert "and 10 more" in page
-    assert f"and {grouped(1_005)} more" in page
+    assert f">{grouped(1_005)}</data> more" in page
     assert "column40" not in page

@@ -337,3 +337,23 @@ def test_queries_do_not_grow_with_discussions_and_comments(
     for place, count in counts.items():
         with django_assert_max_num_queries(count):
             Client().get(place)
+
+
+def test_the_account_menu_leads_to_own_discussions(hub):
+    ada, bob, _, model, _ = hub
+    browser = Client()
+    browser.force_login(bob)
+    assert '<a href="/account/discussions">Discussions</a>' in browser.get("/help").content.decode()
+    assert "No discussions yet" in browser.get("/account/discussions").content.decode()
+    services.open_discussion(ada, model=model, title="Of Ada", body="One.")
+    opened = services.open_discussion(ada, model=model, title="With Bob", body="Two.")
+    services.comment(bob, discussion=opened, body="Three.")
+    services.open_discussion(bob, model=model, title="Of Bob", body="Four.")
+    page = browser.get("/account/discussions").content.decode()
+    assert page.index("Of Bob") < page.index("With Bob")
+    assert "Of Ada" not in page
+    assert "ada/net #3 opened" in page
+    model.visibility = "private"
+    model.save(update_fields=["visibility"])
+    assert "With Bob" not in browser.get("/account/discussions").content.decode()
+    assert Client().get("/account/discussions").status_code == 302

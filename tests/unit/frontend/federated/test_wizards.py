@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from frontend.pages.federated import consequences
-from frontend.pages.federated.forms import TrainingForm
+from frontend.pages.federated.forms import FleetForm, TrainingForm
 from hub.protocol import federated
 from registry.federated.models import Fleet, Invite, Training
 from registry.federated.services import participants, trainings
@@ -95,6 +95,23 @@ def test_settings_travel_through_the_review_and_back(ada):
     assert training.hyperparameters == {"epochs": 2}
     assert training.rules["examples_cap"] == 500
     assert not training.release_publishes
+
+
+def test_three_choices_stand_before_all_others(ada):
+    """The rest is folded, and opens where it was changed or refused."""
+    browser = signed_in(ada)
+    for page, names in ((NEW, TrainingForm.first_choices), (FLEETS, FleetForm.first_choices)):
+        first, folded = text(browser.get(page)).split('<details class="fold advanced">')
+        shown = first[first.index('<form class="') :]
+        assert len(names) == 3
+        assert [name for name in re.findall(r'name="([a-z_]+)"', shown) if name in names] == [
+            *names
+        ]
+        assert "Advanced" in folded
+    changed = browser.post(NEW, begun(step="change", trained="only", patterns="head.*"))
+    assert '<details class="fold advanced" open>' in text(changed)
+    refused = browser.post(NEW, begun(step="review", cohort="2"))
+    assert '<details class="fold advanced" open>' in refused.content.decode()
 
 
 def test_parameters_of_the_rule_and_limits_are_kept(ada):

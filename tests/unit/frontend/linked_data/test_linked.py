@@ -255,6 +255,7 @@ def test_a_licence_that_spdx_lacks_has_a_page(ada, client):
     assert client.get("/licences/nobody-has-this").status_code == 404
 
 
+@pytest.mark.usefixtures("lists")
 def test_every_iri_of_the_hub_in_a_graph_leads_somewhere(published, client):
     content = (
         client.get(f"{PAGE}.nt").content.decode()
@@ -471,3 +472,15 @@ def test_an_author_in_the_file_is_kept(published):
     variant.save()
     props = annotated_files._properties(exports.read(published), variant)
     assert props["model_author"] == "Grace"
+
+
+@pytest.mark.usefixtures("lists")
+def test_the_profile_of_a_namespace_shows_what_is_public(ada, published, client):
+    factories.published(ada, factories.model(ada, "hidden", visibility="private"))
+    factories.dataset(ada, "stones", title="Many stones")
+    outbox.deliver()
+    page = client.get("/agents/ada", headers={"Accept": "text/html"}).content.decode()
+    assert f'href="/models/{published.model.ref}"' in page
+    assert "1 public model" in page
+    assert ">hidden<" not in page
+    assert "Many stones" in page

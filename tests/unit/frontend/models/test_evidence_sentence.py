@@ -15,7 +15,7 @@ from registry.models import Version
 from runners.models import ConformanceResult, Job
 from tests import evaluated, factories, proven, shared, timed
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("graphs")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("graphs", "lists")]
 PAGE = "/models/ada/net/v/1"
 
 

@@ -33,11 +33,11 @@ def test_what_is_not_known_takes_no_room(guest, version):
     strip = html.partition('<dl class="facts">')[2].partition("</dl>")[0]
     assert "Carbon" not in strip
     head = html.partition('<dl class="facts">')[0]
-    assert '<a class="tag" href="/models/ada/net/v/1/provenance">not signed</a>' in head
+    assert '<a class="tag" href="/models/ada/net/v/1/provenance#signatures">not signed</a>' in head
     assert "Nothing is measured yet" in head
 
 
-def test_carbon_leads_to_its_stored_run(guest, version):
+def test_carbon_leads_to_its_stored_run(guest, version, lists):
     row = timed.benchmark(version, deliver=False, power=timed.DECLARED, grid=GRID)
     for page in ("", "/files"):
         html = guest.page(f"/models/ada/net/v/1{page}")

@@ -318,7 +318,7 @@ def test_a_silent_card_leaves_the_models_words(guest, ada, graphs):
 def test_token_is_shown_once_and_revoked_by_name(reader, ada):
     response = reader.post(
         "/account/tokens",
-        {"name": "laptop", "scopes": ["read"], "namespace": "ada", "expires_days": "30"},
+        {"name": "laptop", "scopes": ["read"], "limits": "ada", "expires_days": "30"},
     )
     (secret,) = set(re.findall(r"hf_[\w-]{40,}", response.content.decode()))
     assert "no-store" in response["Cache-Control"]

@@ -22,7 +22,7 @@ from frontend.pages.tryouts import browser_runtime, browser_support, image_sourc
 from frontend.pages.tryouts import page as tryout_page
 from hub.protocol import inputs
 from hub.protocol.facts import Facts, read_ports
-from registry.models import Variant
+from registry.models import Blob, Variant
 from registry.versions import selectors
 from runners.engine.runs import pictures
 from runners.models import Bar, Job, Measurement
@@ -97,8 +97,7 @@ def test_the_page_says_what_is_declared_and_what_is_not(guest, version, graphs):
     assert "<b>Not declared.</b>" in text
     assert "No labels declared" in text
     assert (
-        "<b>Server only.</b> This model does not run in a browser: the browser runtime is not"
-        in text
+        "<b>Server only.</b> This model does not run in a browser: this hub has no browser" in text
     )
     assert "Run in this browser" not in text
     assert "Sign in</a> to run on the server" in text
@@ -114,6 +113,112 @@ def test_guests_run_nothing_on_the_server(guest, version):
     response, said = asked(guest, **{"json-0": "[1]"})
     assert (response.status_code, said["status"]) == (401, 401)
     assert not Job.objects.filter(kind="run").exists()
+
+
+@pytest.fixture
+def for_guests(settings):
+    settings.HUB_LIMITS_GUEST_RUNS_RATE = "2/hour"
+
+
+def test_a_guest_has_a_run_within_limits_that_this_browser_alone_sees(
+    guest, signed, version, for_guests
+):
+    text = " ".join(guest.page(TRY).split())
+    assert "the server does 2 runs per hour and address, each with 8 MB of input and 2 s" in text
+    assert 'data-run="server"' in text
+    assert "csrfmiddlewaretoken" in text
+    response, said = asked(guest, **{"json-0": "[[1, 2]]"})
+    assert response.status_code == 202
+    job = Job.objects.get(pk=said["run"])
+    assert (job.input["seconds"], job.input["file_bytes"], job.requester) == (2, 8_000_000, None)
+    assert "asked_by" not in job.input
+    cookie = response.cookies["guest_run"]
+    assert cookie.value not in json.dumps(job.input)
+    assert (cookie["path"], cookie["httponly"], cookie["samesite"]) == (TRY, True, "Strict")
+    [digest] = job.input["input_files"].values()
+    assert Blob.objects.get(pk=digest).size == len("[[1, 2]]")
+    ended(job.pk)
+    assert guest.get(said["url"]).json()["state"] == "succeeded"
+    assert "0.7" in guest.page(f"{TRY}?run={job.pk}")
+    elsewhere = Reader()
+    elsewhere.cookies["guest_run"] = "another"
+    for other in (Reader(), elsewhere, signed("ada"), signed("bob")):
+        assert other.get(said["url"]).status_code == 404
+        assert other.get(f"/api/v1/jobs/{job.pk}").status_code == 404
+        assert "0.7" not in other.page(f"{TRY}?run={job.pk}")
+        assert str(job.pk) not in other.page("/jobs")
+
+
+def test_guests_of_one_address_have_few_runs_whatever_they_say_of_themselves(
+    guest, signed, version, for_guests, settings
+):
+    def ask(number, **headers):
+        fields = {"json-0": f"[{number}]"}
+        return Reader().post(f"{TRY}/ask", fields, HTTP_ACCEPT="application/json", **headers)
+
+    for number in range(2):
+        response = ask(number, HTTP_X_FORWARDED_FOR=f"203.0.113.{number}")
+        assert response.status_code == 202
+    refused = ask(3, HTTP_X_FORWARDED_FOR="203.0.113.7")
+    assert (refused.status_code, refused.json()["status"]) == (429, 429)
+    assert "Sign in" in refused.json()["detail"]
+    assert int(refused["Retry-After"]) > 0
+    stored_blobs = Blob.objects.count()
+    assert ask(4, HTTP_FORWARDED="for=203.0.113.8").status_code == 429
+    assert Blob.objects.count() == stored_blobs
+    assert Job.objects.filter(kind="run").count() == 2
+    assert ask(5, REMOTE_ADDR="198.51.100.9").status_code == 202
+    assert asked(signed("bob"), **{"json-0": "[6]"})[0].status_code == 202
+    # Behind one proxy, the address that it adds counts, and no other.
+    settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {"NUM_PROXIES": 1}
+    Job.objects.filter(kind="run").update(state="failed", finished_at=timezone.now())
+    said = [ask(n, HTTP_X_FORWARDED_FOR=f"10.0.0.{n}, 203.0.113.9").status_code for n in range(3)]
+    assert said == [202, 202, 429]
+
+
+def test_the_hub_has_few_runs_of_guests_in_its_queue(version, for_guests):
+    def ask(number):
+        address = f"198.51.100.{number}"
+        return Reader().post(
+            f"{TRY}/ask", {"json-0": f"[{number}]"}, HTTP_ACCEPT="application/json",
+            REMOTE_ADDR=address,
+        ).status_code  # fmt: skip
+
+    assert [ask(number) for number in range(5)] == [202] * 4 + [429]
+    Job.objects.filter(kind="run").update(state="failed", finished_at=timezone.now())
+    assert ask(5) == 202
+
+
+def test_what_guests_may_not_have_is_refused_before_it_is_stored(
+    guest, version, for_guests, monkeypatch
+):
+    stored_blobs = Blob.objects.count()
+    large = SimpleUploadedFile("a.npy", bytes(8_000_001))
+    response, said = asked(guest, **{"file-0": large})
+    assert (response.status_code, "8 MB" in said["detail"]) == (413, True)
+    huge = SimpleUploadedFile("a.npy", bytes(10_000_001))
+    assert asked(guest, **{"file-0": huge})[0].status_code == 413
+    monkeypatch.setattr("runners.tryouts.tryouts.GUEST_MODEL_BYTES", 1)
+    assert "Sign in</a> to run on the server" in guest.page(TRY)
+    assert asked(guest, **{"json-0": "[1]"})[0].status_code == 413
+    monkeypatch.undo()
+    version.model.gate = "manual"
+    version.model.save(update_fields=["gate"])
+    assert asked(guest, **{"json-0": "[1]"})[0].status_code in (401, 403)
+    version.model.visibility = "private"
+    version.model.save(update_fields=["visibility"])
+    assert asked(guest, **{"json-0": "[1]"})[0].status_code == 404
+    assert Blob.objects.count() == stored_blobs
+    assert not Job.objects.filter(kind="run").exists()
+
+
+def test_a_run_of_a_guest_needs_the_token_of_its_form(version, for_guests):
+    browser = Reader(enforce_csrf_checks=True)
+    assert browser.post(f"{TRY}/ask", {"json-0": "[1]"}).status_code == 403
+    page = browser.page(TRY)
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)[1]
+    sent = browser.post(f"{TRY}/ask", {"json-0": "[1]", "csrfmiddlewaretoken": token})
+    assert sent.status_code == 302
 
 
 def test_a_run_is_its_askers_alone(signed, guest, version):
@@ -437,7 +542,7 @@ def test_a_drawn_output_says_how_many_values_it_has(signed):
         state=Job.State.SUCCEEDED, finished_at=timezone.now(), report={"facts": facts}
     )
     page = bob.page(f"{TRY}?run={job.pk}")
-    assert "10 of 451\N{NARROW NO-BREAK SPACE}584 values" in page
+    assert '10 of <data value="451584">451\N{NARROW NO-BREAK SPACE}584</data> values' in page
     assert f'src="{TRY}/{job.pk}/output_0.png" width="672"' in page
     assert "black is the lowest value, \N{MINUS SIGN}0.25, white the highest, 1" in page
     assert f'href="{TRY}/{job.pk}/output_0.npy"' in page

@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("graphs", "lists")]
 ABOUT_RELEASED = {
     "metadata.graphs",
     "metadata.report",
+    "provenance.attestations",
     "registry.onnx_hub",
     "registry.search",
     "runners.proofs",
@@ -31,20 +32,23 @@ def waiting(version):
 
 @pytest.mark.capability("onnx_hub")
 @pytest.mark.capability("community")
+@pytest.mark.capability("provenance")
+@pytest.mark.capability("webhooks")
 def test_what_concerns_released_versions_begins_with_their_publication(ada):
     version = factories.draft(ada)
     versions.submit(ada, version=version, publish=False)
-    assert waiting(version) == {"runners.jobs", "metadata.card"}
+    assert waiting(version) == {"runners.jobs", "metadata.card", "webhooks"}
     factories.work()
     assert waiting(version) == set()
     version = Version.objects.get(pk=version.pk)
     assert version.state == Version.State.SUBMITTED
     versions.publish(ada, version=version)
-    others = {"metadata.heirs", "metadata.collected", "metadata.successors"}
-    assert waiting(version) == ABOUT_RELEASED | others
+    others = {"metadata.heirs", "metadata.collected", "metadata.successors", "provenance.log"}
+    assert waiting(version) == ABOUT_RELEASED | others | {"webhooks"}
 
 
 @pytest.mark.capability("onnx_hub")
+@pytest.mark.capability("provenance")
 def test_who_waits_for_a_release_is_told_of_it():
     told = set(outbox.consumers_of("version.published", released=True))
     assert outbox._released == ABOUT_RELEASED
@@ -61,7 +65,7 @@ def test_a_delivery_does_not_wait_for_a_frozen_holder_of_its_rows(ada):
     holder = connection.copy()
     try:
         with transaction.atomic():
-            events.record("model.changed", model, actor=ada, model=model)
+            events.record("model.edited", model, actor=ada, model=model)
             # Told in its own transaction, and in one that the handler opens.
             assert {"metadata.hiding", "metadata.models"} <= set(
                 Delivery.objects.values_list("consumer", flat=True)
@@ -96,7 +100,7 @@ def test_what_fails_is_tried_again_after_twice_the_time_and_an_hour_at_most(
     monkeypatch.setitem(outbox._handlers, "first", fail)
     monkeypatch.setitem(outbox._handlers, "second", told.append)
     model = factories.model(ada)
-    event = events.record("test.happened", model, actor=ada, model=model)
+    event = events.record("model.edited", model, actor=ada, model=model)
     Delivery.objects.all().delete()
     for name in ("first", "second"):
         Delivery.objects.create(event=event, consumer=name, attempts=attempts)
@@ -107,3 +111,24 @@ def test_what_fails_is_tried_again_after_twice_the_time_and_an_hour_at_most(
     assert (left.consumer, left.attempts) == ("first", attempts + 1)
     after = timezone.now()
     assert before <= left.next_at - timedelta(seconds=seconds) <= after
+
+
+def test_each_event_reaches_who_asks_for_each(ada, monkeypatch):
+    """Beside others about the same subject, which are one for those who read its rows."""
+    model = factories.model(ada)
+    outbox.deliver()
+    for registry in ("_handlers", "_verbs"):
+        monkeypatch.setattr(outbox, registry, dict(getattr(outbox, registry)))
+    for registry in ("_background", "_apart", "_released", "_each"):
+        monkeypatch.setattr(outbox, registry, set(getattr(outbox, registry)))
+    by_subject, by_event = [], []
+    outbox.subscribe("rows", ("model.",), by_subject.append, background=True)
+    outbox.subscribe("events", ("model.",), by_event.append, background=True, each=True)
+    with transaction.atomic():
+        made = [events.record("model.edited", model, actor=ada, model=model) for _ in range(3)]
+    # The last one comes first, as where those before it wait for rows of others.
+    earlier = timezone.now() - timedelta(minutes=1)
+    Delivery.objects.filter(event=made[-1]).update(next_at=earlier)
+    outbox.deliver()
+    assert sorted(subject.event_id for subject in by_event) == [event.pk for event in made]
+    assert [subject.event_id for subject in by_subject] == [made[-1].pk]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import threading
+from pathlib import Path
 
 import pytest
 
 from hub.protocol import problems
 from registry.core import parsing
+from tests.faults.conftest import wait_for
 from tests.unit.registry import hostile_readers as readers
 
 LONG = "x" * 10_000
@@ -56,6 +58,16 @@ def test_problems_arrive_as_they_were_raised(parsers):
     assert refused.value.errors == ({"pointer": "/a", "detail": "10000 characters are refused."},)
     with pytest.raises(problems.InternalError):
         ask(parsers, readers.fall)
+
+
+def test_a_child_that_waits_for_long_is_ended_and_the_next_text_has_a_new_one(parsers, monkeypatch):
+    monkeypatch.setattr(parsers._pool, "_idle_seconds", 0.3)
+    first = ask(parsers, readers.name_process)
+    assert ask(parsers, readers.name_process) == first
+    wait_for(lambda: not Path(f"/proc/{first}").exists(), "the end of the child")
+    second = ask(parsers, readers.name_process)
+    assert second != first
+    wait_for(lambda: not Path(f"/proc/{second}").exists(), "the end of its successor")
 
 
 def test_a_child_has_nothing_of_the_hubs_environment(parsers, monkeypatch):

@@ -71,3 +71,14 @@ def test_an_open_breaker_lets_one_call_try(clock):
     breaker.succeed()
     assert breaker.allows()
     assert breaker.allows()
+
+
+def test_a_request_that_waited_for_a_thread_has_less_time_left():
+    try:
+        waiting.begin_request(2.0)
+        assert waiting.read_seconds() == waiting.READ_SECONDS - 2.0
+        waiting.begin_request(60.0)
+        assert waiting.read_seconds() == waiting.LEAST_SECONDS
+    finally:
+        waiting.begin_request(0.0)
+    assert waiting.read_seconds() == waiting.READ_SECONDS

@@ -1,14 +1,19 @@
-"""A bound on how many passwords are hashed at once, wherever hashing is asked for."""
+"""The rules of passwords, and a bound on how many are hashed at once."""
 
 from __future__ import annotations
 
 import threading
+from io import StringIO
 
 import pytest
 from django.contrib.auth.hashers import check_password, make_password
+from django.contrib.auth.management.commands.changepassword import Command
+from django.core.management import CommandError, call_command
 
 from hub.protocol import problems
+from registry.models import User
 from registry.people import passwords
+from registry.people.services import users
 
 HASHER = "registry.people.passwords.BoundedPasswordHasher"
 
@@ -110,3 +115,49 @@ def test_few_threads_wait(monkeypatch):
     for thread in threads:
         thread.join(30)
     assert len(passed) == 6
+
+
+@pytest.mark.parametrize(
+    ("password", "words"),
+    [
+        ("fourteen chars", "at least 15"),
+        ("password1234567!", "common one"),
+        ("!!!letmein12345678", "common one"),
+        ("OnnxModelHub-2026", "little more than a name"),
+        ("testserver testserver", "little more than a name"),
+        ("ada.lovelace@example.org", "little more than a name"),
+        ("Lovelace-Lovelace-7", "little more than a name"),
+        ("528491637205183", "entirely numeric"),
+        ("x" * 1001, "at most 1,000"),
+    ],
+)
+def test_a_weak_password_is_refused(password, words, settings):
+    user = User(username="ada", email="ada.lovelace@example.org")
+    with pytest.raises(problems.InvalidRequest, match=words):
+        passwords.expect(password, user)
+
+
+@pytest.mark.parametrize(
+    "password", ["fifteen letters", "hub of correct horses", "ada has a battery", "x" * 1000]
+)
+def test_a_long_password_is_good(password):
+    passwords.expect(password, User(username="ada", email="ada@example.org"))
+
+
+@pytest.mark.django_db
+def test_no_service_or_command_sets_a_weak_password(ada, monkeypatch):
+    before = ada.password
+    with pytest.raises(problems.InvalidRequest):
+        users.create(username="eve", password="too short")
+    with pytest.raises(problems.InvalidRequest):
+        users.change_password(ada, password="too short", revoke_tokens=False)
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", "too short")
+    with pytest.raises(CommandError, match="at least 15"):
+        call_command("createsuperuser", username="eve", email="", interactive=False, verbosity=0)
+    command = Command(stderr=StringIO())
+    command._get_pass = lambda *_, **__: "too short"
+    with pytest.raises(CommandError):
+        call_command(command, "ada", stdout=StringIO())
+    ada.refresh_from_db()
+    assert ada.password == before
+    assert not User.objects.filter(username="eve").exists()

@@ -396,11 +396,22 @@ def test_a_version_without_a_result_of_before_is_left_alone(owner):
 def test_proofs_are_given_what_the_card_declares_of_inputs(owner, version):
     declared = {"x": {"shape": [1, 576]}}
     version.card = version.card | {"inputs": declared}
-    assert verification.upgrade_options(version)["inputs"] == declared
+    source = version.variants.get(origin=Variant.Origin.UPLOADED)
+    assert verification.upgrade_options(source)["inputs"] == declared
     jobs = verification.again(owner, version=version)
     assert [job.input["inputs"] for job in jobs] == [declared, declared]
     version.card = {"inputs": "any"}
-    assert "inputs" not in verification.upgrade_options(version)
+    assert "inputs" not in verification.upgrade_options(source)
+
+
+def test_a_file_is_fed_what_its_part_of_the_card_declares(version):
+    own, common = {"shape": [1, 3, 48, 192]}, {"range": [0, 1]}
+    source = version.variants.get(origin=Variant.Origin.UPLOADED)
+    parts = {source.entry.path: {"inputs": {"x": own}}, "other.onnx": {"inputs": {"z": own}}}
+    version.card = {"inputs": {"x": common, "y": common}, "parts": parts}
+    upgraded = Variant(version=version, derived_from=source)
+    for variant in (source, upgraded):
+        assert variant.input_options == {"inputs": {"x": own, "y": common}}
 
 
 def test_another_result_of_the_same_name_moves_the_variant_and_keeps_the_old_file(owner, version):

@@ -9,12 +9,15 @@ from hub.protocol import problems
 from hub.protocol.vocabularies import TASKS
 from hub.server import first_run
 from registry.cards import cards
-from registry.models import Blob, Version
+from registry.datasets import services as datasets
+from registry.models import Blob, DatasetVersion, Version
 from registry.storage.files import store
 from registry.storage.services import uploads
 from registry.versions.services import registered_models
 from runners.engine.starter.recipes import Recipe
+from runners.evaluations import scheduling
 from runners.models import Job
+from runners.queue import order
 from runners.starter import fetching, imports, manifest, selectors
 from runners.starter.selectors import StarterState
 from tests import factories, wheels
@@ -65,6 +68,44 @@ def test_the_card_says_which_package_the_files_are_from(chief, tiny, work, archi
     assert wheels.sha256(wheels.classifier()) in text
 
 
+DATA = """[models.data]
+name = "drawn-lines"
+split = "test"
+entry = {title = "Drawn lines", license = "CC0-1.0", personal_data = "no"}
+"""
+
+
+@pytest.fixture
+def tiny_with_data(archive, tmp_path, monkeypatch):
+    place = tmp_path / "models.toml"
+    place.write_text(wheels.manifest(archive, wheels.members(), data=DATA), encoding="utf-8")
+    monkeypatch.setattr(manifest, "FILE", place)
+    return manifest.model("tiny-net")
+
+
+def test_the_data_set_of_a_model_is_published_with_it(chief, tiny_with_data, work):
+    work(imports.request(chief, model=tiny_with_data))
+    version = state(chief).version
+    assert version.card["tested_on"] == [{"name": "drawn-lines", "split": "test"}]
+    data = DatasetVersion.objects.get(dataset__slug="drawn-lines")
+    assert (data.dataset.namespace.slug, data.dataset.license) == ("zoo", "CC0-1.0")
+    assert data.dataset.personal_data == "no"
+    [split] = data.typed_splits
+    assert (split.task, split.files, split.target.column) == (
+        "text-recognition", ("lines.zip",), "text",
+    )  # fmt: skip
+    [target] = scheduling.targets(version)
+    assert target.dataset == data
+
+
+def test_a_data_set_of_another_namespace_keeps_its_name(chief, tiny_with_data, work):
+    other = datasets.create(chief, namespace=factories.namespace(chief), slug="drawn-lines")
+    work(imports.request(chief, model=tiny_with_data))
+    assert state(chief).state == StarterState.CHECKING
+    assert not DatasetVersion.objects.filter(dataset=other).exists()
+    assert scheduling.targets(state(chief).version) == []
+
+
 def test_a_model_is_imported_once(chief, tiny, work):
     job = work(imports.request(chief, model=tiny))
     imports.take(job)  # as an event that is delivered twice
@@ -74,7 +115,7 @@ def test_a_model_is_imported_once(chief, tiny, work):
 
 
 def test_two_requests_are_one_job_and_the_higher_priority_counts(chief, tiny):
-    first = imports.request(chief, model=tiny, priority=imports.LOWEST)
+    first = imports.request(chief, model=tiny, priority=imports.AT_START)
     second = imports.request(chief, model=tiny)
     assert first.pk == second.pk
     assert second.priority == imports.ON_REQUEST
@@ -176,7 +217,7 @@ def test_the_first_start_requests_the_first_models_at_the_lowest_priority(chief,
     assert line.startswith("Importing 1 trained model (")
     assert "--no-starter" in line
     job = Job.objects.get(kind=imports.KIND)
-    assert (job.priority, job.requester) == (imports.LOWEST, chief)
+    assert (job.priority, job.requester) == (imports.AT_START, chief)
     assert first_run.request_models() == first_run.request_models()
     assert Job.objects.filter(kind=imports.KIND).count() == 1
 
@@ -212,3 +253,10 @@ def test_the_first_models_are_a_hundred_megabytes():
     first = [model for model in manifest.models().values() if model.is_first]
     assert len(first) == 9
     assert sum(model.size for model in first) < 110e6
+
+
+def test_the_first_models_are_imported_before_evidence_is_gathered(chief, tiny):
+    first_run.request_models()
+    job = imports.jobs_of(["tiny-net"])["tiny-net"]
+    evidence = order.due_at(order.FIRST, job.queued_at)
+    assert job.due_at < evidence

@@ -1,2 +1,2 @@
 
-BprobabilitiesJ(ð<V1@‰'0:5vK}5ô‰6:5…'”/˜ÿ?¯úˆ2ª= ,
+BprobabilitiesJ(´z0&*.·mó5ƒî²7lj/îxÐ.sÛm&zþ?ýŽÓ3‡àï0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Sum
@@ -11,10 +11,8 @@ from hub.counting import Counter, plural, size
 from registry.models import Blob
 from registry.storage.backups import hold, services
 from registry.storage.backups.management.places import address_help, errors_of, open_place
-
-if TYPE_CHECKING:
-    from registry.storage.backups.manifest import Manifest
-    from registry.storage.blob_store import BlobStore
+from registry.storage.backups.manifest import Manifest
+from registry.storage.blob_store import BlobStore
 
 
 class Command(BaseCommand):

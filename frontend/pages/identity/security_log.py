@@ -1,0 +1,84 @@
+"""The security log for administrators, with the events of one subject beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from frontend.parts.addresses import whole
+from frontend.presenters.forms import page
+from hub.protocol import problems
+from registry.api.parameters import accepts
+from registry.identity import selectors
+from registry.people import audit_log
+
+PAGE = 50
+EVENTS = 20
+FILTERS = ("actor", "kind", "model", "subject", "address", "request_id", "since", "until")
+
+
+class FilterForm(forms.Form):
+    """Conditions of entries; each may be left out."""
+
+    actor = forms.CharField(label="User", max_length=150, required=False)
+    kind = forms.ChoiceField(required=False)
+    model = forms.CharField(max_length=200, required=False)
+    subject = forms.CharField(max_length=61, required=False)
+    address = forms.CharField(max_length=64, required=False)
+    request_id = forms.CharField(label="Request", max_length=64, required=False)
+    since = forms.DateTimeField(label="From (UTC)", required=False)
+    until = forms.DateTimeField(label="Before (UTC)", required=False)
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        choices: Any = self.fields["kind"]
+        choices.choices = [("", "all"), *[(kind, kind) for kind in selectors.kinds()]]
+
+
+@accepts(*FILTERS, "before")
+@never_cache
+@login_required
+@require_safe
+def show(request: HttpRequest) -> HttpResponse:
+    """Entries that meet all conditions; of a subject or a model, its events too."""
+    form = FilterForm(request.GET)
+    conditions = dict(form.cleaned_data) if form.is_valid() else {}
+    try:
+        entries = selectors.entries(request.user, **conditions)
+        events = _events(request, conditions)
+    except (problems.InvalidRequest, problems.NotFound) as problem:
+        form.add_error(None, problem.detail)
+    if form.errors:
+        entries, events = selectors.entries(request.user).none(), []
+    before = request.GET.get("before", "")
+    if (key := whole(before, 18)) is not None:
+        entries = entries.filter(pk__lt=key)
+    rows = list(entries[: PAGE + 1])
+    query = request.GET.copy()
+    query.pop("before", None)
+    first = f"{request.path}?{query.urlencode()}"
+    if len(rows) > PAGE:
+        query["before"] = str(rows[PAGE - 1].pk)
+    context = {
+        "rows": rows[:PAGE],
+        "events": events,
+        "deleted_before": selectors.deleted_before(),
+        "first": first if before else "",
+        "next": f"{request.path}?{query.urlencode()}" if len(rows) > PAGE else "",
+    }
+    return page(request, "identity/security_log.html", form, context)
+
+
+def _events(request: HttpRequest, conditions: dict[str, Any]) -> list[dict[str, Any]]:
+    """The newest events of the subject or model, each with the address of its request."""
+    of = {name: conditions.get(name, "") for name in ("subject", "model")}
+    if not any(of.values()):
+        return []
+    events = list(audit_log.events(request.user, **of)[:EVENTS])
+    addresses = selectors.addresses_of(request.user, [event.request_id for event in events])
+    return [{"event": event, "address": addresses.get(event.request_id, "")} for event in events]

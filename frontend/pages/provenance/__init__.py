@@ -1,0 +1,1 @@
+"""What pages say of the transparency log and of attestations."""

@@ -1,0 +1,1 @@
+"""The page of an organisation's trusted publishers."""

@@ -1,0 +1,1 @@
+"""Signatures of publishers on the pages of versions and namespaces."""

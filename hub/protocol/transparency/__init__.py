@@ -1,0 +1,1 @@
+"""What hub and readers of its transparency log agree on: the tree, signed heads, and records."""

@@ -1,0 +1,1 @@
+"""Signatures of publishers as linked data."""

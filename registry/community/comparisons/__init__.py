@@ -1,0 +1,1 @@
+"""Saved comparisons: models that a user compares, private or shared by a link."""

@@ -1,0 +1,1 @@
+"""Identity: the log of sign-ins, rights and protected downloads."""

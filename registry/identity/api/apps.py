@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+from registry.core import capability_apps
+from registry.core.event_verbs import EventVerbs
+from registry.core.routes import Route
+
+
+class IdentityApiConfig(capability_apps.CapabilityApp):
+    name = "registry.identity.api"
+    label = "identity_api"
+    events = (EventVerbs("user", "erased"),)
+    routes = (Route("registry.identity.api.urls", prefix="api/v1/"),)

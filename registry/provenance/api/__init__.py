@@ -1,0 +1,1 @@
+"""The log over HTTP, as C2SP's tlog-tiles has it, and the proofs of versions."""

@@ -1,0 +1,25 @@
+"""What the log does in the core: it follows events and results, and versions link to proofs."""
+
+from __future__ import annotations
+
+from registry.core import outbox
+from registry.core.periodic import HourlyTask, hourly_tasks
+from registry.core.secret_files import SecretFile, secret_files
+from registry.provenance import attestations, keys, log, selectors
+from registry.provenance.models import ATTESTING, CONSUMER
+from registry.versions.version_links import VersionLink, version_links
+
+
+def register(package: str) -> None:
+    """Plug into the ports of the core."""
+    outbox.subscribe(CONSUMER, log.VERBS, log.on_event)
+    outbox.subscribe(
+        ATTESTING, attestations.verbs(), attestations.on_result, background=True, released=True
+    )
+    version_links.register(package, VersionLink(selectors.addresses))
+    secret_files.register(package, SecretFile("signing-key", keys.path))
+    hourly_tasks.register(
+        package,
+        HourlyTask("log", "Events recorded in the transparency log", log.append_missing),
+        HourlyTask("attestations", "Results signed", attestations.sign_missing),
+    )

@@ -1,0 +1,1 @@
+"""Trusted publishers: workflows whose identity becomes a token of minutes."""

@@ -1,0 +1,1 @@
+"""Webhooks: addresses of others that the hub informs of events (standardwebhooks.com)."""

@@ -1,0 +1,1 @@
+"""Webhooks beside the jobs of a worker."""

@@ -1,0 +1,69 @@
+"""Querysets whose SQL is written once: rows and objects are those of the queryset."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.db.models import Count
+from django.test.utils import CaptureQueriesContext
+
+from registry.core.prepared_queries import Prepared
+from registry.models import RegisteredModel, Version
+from registry.versions import selectors
+from tests import factories
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+def versions(model_id):
+    rows = Version.objects.filter(model=model_id).annotate(file_count=Count("files"))
+    return rows.select_related("model__namespace", "deprecation").defer("readme")
+
+
+def test_instances_are_those_of_the_queryset(ada):
+    prepared = Prepared(versions)
+    for name in ("first", "second"):
+        model = factories.model(ada, name)
+        factories.version(ada, model)
+        factories.version(ada, model)
+        expected, rows = list(versions(model.pk)), prepared.instances(model.pk)
+        assert rows == expected
+        assert [row.file_count for row in rows] == [row.file_count for row in expected]
+        with CaptureQueriesContext(connection) as queries:
+            assert {row.ref for row in rows} == {row.ref for row in expected}
+            assert [hasattr(row, "deprecation") for row in rows] == [False, False]
+        assert len(queries) == 0
+        assert rows[0].readme == expected[0].readme  # deferred, and read when it is asked for
+
+
+def test_parts_of_a_version_are_read_in_three_questions(ada):
+    version = factories.version(ada)
+    row = Version.objects.select_related("model__namespace").get(pk=version.pk)
+    with CaptureQueriesContext(connection) as queries:
+        selectors.whole(row)
+    assert len(queries) == 3
+    with CaptureQueriesContext(connection) as queries:
+        files = {(file.path, file.blob.size, file.version.ref) for file in row.files.all()}
+        entries = [variant.entry.path for variant in row.variants.all()]
+        assert row.checks.all()
+    assert len(queries) == 0
+    assert files == {
+        (file.path, file.blob.size, version.ref) for file in version.files.select_related("blob")
+    }
+    assert entries == [variant.entry.path for variant in version.variants.all()]
+
+
+def test_a_guest_and_a_user_find_the_same_public_model_and_not_a_private_one(ada):
+    from django.contrib.auth.models import AnonymousUser
+
+    guest = AnonymousUser()
+    public = factories.version(ada, factories.model(ada, "Open"))
+    factories.version(ada, factories.model(ada, "closed", visibility="private"))
+    assert selectors.model(guest, "ADA", "open") == selectors.model(ada, "ada", "OPEN")
+    assert selectors.version(guest, "ada", "open", 1) == public
+    assert selectors.latest(guest, public.model) == public
+    with pytest.raises(selectors.problems.NotFound):
+        selectors.model(guest, "ada", "closed")
+    RegisteredModel.objects.filter(name="Open").update(visibility="private")
+    with pytest.raises(selectors.problems.NotFound):
+        selectors.version(guest, "ada", "open", 1)
