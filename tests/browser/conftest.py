@@ -20,7 +20,9 @@ import urllib.request
 from base64 import b64encode
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from http.cookiejar import CookieJar
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
@@ -61,6 +63,7 @@ import hub
 model = hub.load("net")
 ```
 """
+PASSWORD = "a password of my own"
 LONG = "n" + "-very-long-name-without-a-place-to-break"[1:].replace("-", "x") * 2
 
 
@@ -237,6 +240,7 @@ def _serving(home):
             capture_output=True,
             text=True,
         ).stdout.strip()
+        _sign_in(found)
         _fill(found)
         yield found
     finally:
@@ -255,6 +259,29 @@ def _greeting(process, log):
             return address[1], Path(password[1]).read_text().strip()
         time.sleep(0.1)
     raise AssertionError(f"the hub did not start:\n{log.read_text()}")
+
+
+def _sign_in(hub):
+    """Sign the administrator in, change the first password, and keep the cookie for all.
+
+    Test processes side by side share the session: a change of password by each would end those of
+    the others.
+    """
+    jar = CookieJar()
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
+
+    def submit(path, **fields):
+        page = opener.open(hub.url + path, timeout=30).read().decode()
+        fields["csrfmiddlewaretoken"] = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)[1]
+        return opener.open(hub.url + path, urlencode(fields).encode(), timeout=30).url
+
+    at = submit("/login", username="admin", password=hub.password)
+    assert at == f"{hub.url}/account/password", at
+    new = dict.fromkeys(("new_password1", "new_password2"), PASSWORD)
+    at = submit("/account/password", old_password=hub.password, **new)
+    assert at == f"{hub.url}/account", at
+    value = next(cookie.value for cookie in jar if cookie.name == "sessionid")
+    hub.cookies = [{"name": "sessionid", "value": value, "url": hub.url}]
 
 
 def _fill(hub):
@@ -442,27 +469,17 @@ class Window:
         self.context.set_default_timeout(15_000)
         self.hub = hub
         self.watch = Watch(hub.url)
+        self.is_signed = False
         self.page = self.context.new_page()
         self.watch.follow(self.page)
 
     def sign_in(self):
-        """Sign in through the page once; the hub slows down who does it often."""
-        if self.hub.cookies:
-            self.context.add_cookies(self.hub.cookies)
-            return self
-        self.page.goto("/login")
-        self.page.fill("[name=username]", "admin")
-        self.page.fill("[name=password]", self.hub.password)
-        self.page.click("main button")
-        self.page.wait_for_url(self.hub.url + "/account/password")  # the first one is for once
-        self.change_password(self.hub.password)
-        self.hub.cookies = [
-            cookie for cookie in self.context.cookies() if cookie["name"] == "sessionid"
-        ]
-        self.watch.bytes.clear()
+        """Use the administrator's session; from here on every page has to be a signed-in one."""
+        self.context.add_cookies(self.hub.cookies)
+        self.is_signed = True
         return self
 
-    def change_password(self, old, new="a password of my own"):
+    def change_password(self, old, new=PASSWORD):
         """Fill the form that changes the password, and wait for the page after it."""
         for name, value in (("old_password", old), ("new_password1", new), ("new_password2", new)):
             self.page.fill(f"[name={name}]", value)
@@ -473,6 +490,8 @@ class Window:
     def open(self, path):
         response = self.page.goto(path)
         self.page.wait_for_load_state("load")
+        if self.is_signed:  # a sign-in page instead of the page would pass most tests
+            assert self.page.locator("form[action='/logout']").count(), f"{path}: signed out"
         return response
 
     def shoot(self, name):
