@@ -19,7 +19,7 @@ from registry.provenance.signatures import selectors, services
 from registry.provenance.signatures.selectors import Signature
 
 _MOST_PEM = 32 << 10
-_BUNDLE = {(200, publishers.MEDIA_TYPE): OpenApiTypes.BINARY}
+_BUNDLE = {(200, publishers.MEDIA_TYPE): OpenApiTypes.OBJECT}
 _PEM: dict[str, Any] = OPTIONAL_TEXT | {"max_length": _MOST_PEM, "trim_whitespace": False}
 
 

@@ -105,7 +105,7 @@ def test_each_model_has_its_accuracy_its_latency_and_its_verdicts(guest, ada):
     row = guest.page("/").partition("Best proven models</caption>")[2].partition("</table>")[0]
     assert "90\u202f%" in row
     assert "Accuracy on digits@2" in row
-    assert "p50 on A CPU, ONNX Runtime" in row
+    assert "Latency (p50) on A CPU, ONNX Runtime" in row
     latency = '<data value="1.5">1.5\u202fms</data>'
     assert f'class="muted" href="/models/ada/net/v/1/benchmarks/1">{latency}</a>' in row
     assert "<small>noisy</small>" in row

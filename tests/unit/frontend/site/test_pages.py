@@ -396,7 +396,7 @@ def test_queries_do_not_grow_with_rows(reader, ada, version):
 def test_model_page_has_a_fixed_number_of_queries(
     guest, version, django_assert_max_num_queries, graphs
 ):
-    with django_assert_max_num_queries(26):
+    with django_assert_max_num_queries(27):
         guest.page("/models/ada/net/v/1")
 
 

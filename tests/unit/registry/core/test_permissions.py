@@ -49,6 +49,7 @@ LOWEST = {
     "namespace.edit": ("owner", "admin"),
     "member.edit": ("owner", "admin"),
     "mirror.edit": ("owner", "admin"),
+    "webhook.edit": ("owner", "admin"),
 }
 
 
