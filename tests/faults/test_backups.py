@@ -132,6 +132,17 @@ def test_a_backup_that_was_killed_is_not_whole_and_goes_on(home, other, tmp_path
     assert "all blobs are intact" in other.manage("verify_blobs")
 
 
+def test_a_restored_hub_signs_its_log_with_the_restored_key(home, other, tmp_path):
+    home.run("from registry.provenance import log\nlog.append_missing()")
+    place = tmp_path / "backups"
+    home.manage("backup", place)
+    other.manage("restore", place)
+    signer = "from registry.provenance import log\nprint(log.signer())"
+    assert other.run(signer) == home.run(signer)
+    other.run("from registry.provenance import log\nlog.rotate_key()")
+    assert "Every record is in the tree" in other.manage("verify_log")
+
+
 def test_damaged_backups_are_reported_and_mended(home, other, tmp_path):
     place = tmp_path / "backups"
     damaged, lost = home.write(b"damaged later"), home.write(b"lost later")
