@@ -171,10 +171,10 @@ class RequiredActionMiddleware:
         return self._get_response(request)
 
     def process_view(
-        self, request: HttpRequest, _view: Callable[..., Any], _arguments: Any, _named: Any
+        self, request: HttpRequest, view: Callable[..., Any], _arguments: Any, _named: Any
     ) -> HttpResponse | None:
         """Redirect pages to the page of the action; refuse what programs ask with a session."""
-        if settings.SESSION_COOKIE_NAME not in request.COOKIES:
+        if settings.SESSION_COOKIE_NAME not in request.COOKIES or hasattr(view, "ignores_cookies"):
             return None
         user = request.user
         if not isinstance(user, User):

@@ -46,6 +46,9 @@ def endpoint(request: HttpRequest) -> HttpResponseBase:
     return response
 
 
+endpoint.ignores_cookies = True  # type: ignore[attr-defined]  # read by middleware
+
+
 def _answer(request: HttpRequest) -> HttpResponseBase:
     if request.method == "OPTIONS":
         return _preflight()

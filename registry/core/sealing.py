@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 
-from cryptography.fernet import Fernet, MultiFernet
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
@@ -19,7 +19,21 @@ def box(secret_key: str, purpose: bytes) -> Fernet:
     return Fernet(base64.urlsafe_b64encode(kdf.derive(secret_key.encode())))
 
 
-def boxes(purpose: bytes) -> MultiFernet:
-    """What opens texts that were sealed under the present or a former secret key of the hub."""
+def seal(text: str, purpose: bytes) -> str:
+    """A text as the database keeps it, sealed under the present secret key."""
+    return box(settings.SECRET_KEY, purpose).encrypt(text.encode()).decode()
+
+
+def unseal(sealed: str, purpose: bytes) -> str:
+    """The text; raises InvalidToken where neither the present nor a former secret key opens it."""
     keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
-    return MultiFernet([box(key, purpose) for key in keys])
+    return MultiFernet([box(key, purpose) for key in keys]).decrypt(sealed.encode()).decode()
+
+
+def is_present(sealed: str, purpose: bytes) -> bool:
+    """Whether the present secret key opens it."""
+    try:
+        box(settings.SECRET_KEY, purpose).decrypt(sealed.encode())
+    except InvalidToken:
+        return False
+    return True

@@ -7,7 +7,6 @@ read; ``renewed`` seals them under the present one.
 from __future__ import annotations
 
 from cryptography.fernet import InvalidToken
-from django.conf import settings
 
 from hub.protocol import problems
 from registry.core import sealing
@@ -24,7 +23,7 @@ def seal(token: str) -> str:
         raise problems.InvalidRequest.at(
             "/token", f"A token has up to {LONGEST_TOKEN} printable ASCII characters."
         )
-    return sealing.box(settings.SECRET_KEY, _PURPOSE).encrypt(token.encode()).decode()
+    return sealing.seal(token, _PURPOSE)
 
 
 def unseal(sealed: str) -> str:
@@ -32,7 +31,7 @@ def unseal(sealed: str) -> str:
     if not sealed:
         return ""
     try:
-        return sealing.boxes(_PURPOSE).decrypt(sealed.encode()).decode()
+        return sealing.unseal(sealed, _PURPOSE)
     except InvalidToken as error:
         raise problems.NotAuthenticated(
             "The token of this mirror cannot be read, since the secret key of this hub has "
@@ -45,8 +44,4 @@ def renewed(sealed: str) -> str:
 
     Raises NotAuthenticated where no key of the hub opens it.
     """
-    try:
-        sealing.box(settings.SECRET_KEY, _PURPOSE).decrypt(sealed.encode())
-    except InvalidToken:
-        return seal(unseal(sealed))
-    return sealed
+    return sealed if sealing.is_present(sealed, _PURPOSE) else seal(unseal(sealed))

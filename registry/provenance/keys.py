@@ -1,30 +1,27 @@
-"""The key that signs heads and attestations: one file, the same on every machine of a hub.
+"""The key that signs heads and attestations: one in the database, sealed with the secret key.
 
-It is in the form of C2SP's signed notes, is made when the log begins and never leaves the file.
+So every machine of a hub signs with the same key, and a copy of the database alone signs nothing.
+It is in the form of C2SP's signed notes, and is made when the log begins.
 """
 
 from __future__ import annotations
 
-import os
 import secrets
-from pathlib import Path
 from urllib.parse import urlsplit
 
+from cryptography.fernet import InvalidToken
 from django.conf import settings
 
-from hub.protocol.transparency.notes import ED25519, NoteError, Signer
+from hub.protocol.transparency.notes import ED25519, Signer
+from registry.core import sealing
+from registry.provenance.models import SigningKey
 
 _SEED_BYTES = 32
-_NEXT = ".next"
+_PURPOSE = b"onnx-hub signing key of the log"
 
 
 class KeyUnusableError(Exception):
     """The signing key cannot be used; the text names cause and cure."""
-
-
-def path() -> Path:
-    """Where the key lies."""
-    return Path(settings.HUB_SIGNING_KEY_FILE)
 
 
 def origin() -> str:
@@ -38,63 +35,38 @@ def make(name: str) -> Signer:
     return Signer(name, ED25519, secrets.token_bytes(_SEED_BYTES))
 
 
-def create() -> Signer:
-    """The key of a log that begins: that of the file, or a new one, written there."""
-    if not path().exists():
-        write(path(), make(origin()))
-    return read(path())
+def store(signer: Signer) -> None:
+    """Keep a key, and no other."""
+    SigningKey.objects.all().delete()
+    SigningKey.objects.create(
+        verifier=str(signer.verifier), sealed=sealing.seal(str(signer), _PURPOSE)
+    )
 
 
-def current(key: str) -> Signer:
-    """The private key of this public one, which the log names; raises KeyUnusableError.
-
-    A rotation that was interrupted after the log named the new key is ended here.
-    """
-    following = path().with_name(path().name + _NEXT)
-    if following.exists() and str(read(following).verifier) == key:
-        following.replace(path())
-    signer = read(path())
-    if str(signer.verifier) != key:
-        raise KeyUnusableError(
-            f"The key in {path()} is {signer.verifier}; the log's key is {key}. Give every machine "
-            "the same file (HUB_SIGNING_KEY_FILE), or restore it from a backup."
-        )
-    return signer
-
-
-def prepare_next(name: str) -> Signer:
-    """A new key, written beside the present one, that `current` takes once the log names it."""
-    signer = make(name)
-    following = path().with_name(path().name + _NEXT)
-    following.unlink(missing_ok=True)
-    write(following, signer)
-    return signer
-
-
-def write(to: Path, signer: Signer) -> None:
-    """Write a key for its owner alone, unless another process was quicker."""
-    to.parent.mkdir(parents=True, exist_ok=True)
-    draft = to.with_name(f"{to.name}.{secrets.token_hex(8)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+def of(verifier: str) -> Signer:
+    """The private key of this public one, which the log names; raises KeyUnusableError."""
+    row = _row(verifier)
     try:
-        with os.fdopen(descriptor, "w") as file:
-            file.write(f"{signer}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        if not to.exists():
-            os.link(draft, to)
-    except FileExistsError:
-        return
-    finally:
-        draft.unlink()
-
-
-def read(at: Path) -> Signer:
-    """The key in a file; raises KeyUnusableError."""
-    try:
-        return Signer.parse(at.read_text().strip())
-    except (OSError, NoteError) as error:
+        return Signer.parse(sealing.unseal(row.sealed, _PURPOSE))
+    except InvalidToken as error:
         raise KeyUnusableError(
-            f"The signing key in {at} cannot be used ({error}). Restore it from a backup, or set "
-            "HUB_SIGNING_KEY_FILE to where it lies."
+            "The signing key of the log is sealed with another secret key. Set HUB_SECRET_KEY to "
+            "that one, or add it to HUB_SECRET_KEY_FALLBACKS."
         ) from error
+
+
+def renew(verifier: str) -> None:
+    """Seal the key with the present secret key, if a former one did; raises KeyUnusableError."""
+    row = _row(verifier)
+    if not sealing.is_present(row.sealed, _PURPOSE):
+        store(of(verifier))
+
+
+def _row(verifier: str) -> SigningKey:
+    row = SigningKey.objects.filter(pk=verifier).first()
+    if row is None:
+        raise KeyUnusableError(
+            f"The database has no private key for {verifier}, by which the log is signed. Restore "
+            "the database from a backup."
+        )
+    return row

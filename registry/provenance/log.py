@@ -69,6 +69,7 @@ def append_missing() -> int:
         with transaction.atomic():
             if not lock():
                 _begin()
+            keys.renew(str(verifiers()[0]))
             rows = list(_unrecorded(Event.objects.filter(pk__gt=last))[:_BATCH])
             entries = _entries(rows)
             _append(entries)
@@ -128,9 +129,13 @@ def lock() -> bool:
 def rotate_key() -> Verifier:
     """Have the log name a new key, in a head that the present one signs; returns the new key."""
     now = timezone.now().isoformat()
-    following = keys.prepare_next(keys.read(keys.path()).name)
-    append([Entry(Record(RecordKind.KEY, now, name=str(following.verifier)))])
-    return keys.current(str(following.verifier)).verifier
+    with transaction.atomic():
+        if not lock():
+            _begin()
+        following = keys.make(signer().name)
+        _append([Entry(Record(RecordKind.KEY, now, name=str(following.verifier)))])
+        keys.store(following)
+    return following.verifier
 
 
 def revoke_key(key: Verifier, reason: str) -> None:
@@ -154,12 +159,13 @@ def verifiers() -> tuple[Verifier, ...]:
 
 def signer() -> Signer:
     """The private key of the log; raises KeyUnusableError."""
-    return keys.current(str(verifiers()[0]))
+    return keys.of(str(verifiers()[0]))
 
 
 def _begin() -> None:
     """Make the log with its first leaf, which names its key."""
-    signing = keys.create()
+    signing = keys.make(keys.origin())
+    keys.store(signing)
     record = Record(RecordKind.KEY, timezone.now().isoformat(), name=str(signing.verifier))
     tree = StoredTree()
     _insert([Entry(record)], 0, tree)
@@ -227,7 +233,7 @@ def _append(entries: list[Entry]) -> int:
     if not entries:
         return 0
     valid = verifiers()
-    signing = keys.current(str(valid[0]))
+    signing = keys.of(str(valid[0]))
     tree = StoredTree()
     size = _verified_size(valid, tree)
     _insert(entries, size, tree)

@@ -87,6 +87,16 @@ class LogHead(models.Model):
         return f"head of {self.size} leaves"
 
 
+class SigningKey(models.Model):
+    """The private key of the log, sealed with the hub's secret key, and its public form."""
+
+    verifier = models.CharField(max_length=300, primary_key=True)
+    sealed = models.CharField(max_length=1000)
+
+    def __str__(self) -> str:
+        return self.verifier
+
+
 class Attestation(models.Model):
     """A signed statement about a result of a version; ``leaf`` is the record that names it.
 

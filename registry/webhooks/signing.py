@@ -14,7 +14,6 @@ import secrets
 from collections.abc import Sequence
 
 from cryptography.fernet import InvalidToken
-from django.conf import settings
 
 from registry.core import sealing
 
@@ -30,13 +29,13 @@ def new_secret() -> str:
 
 def seal(secret: str) -> str:
     """The sealed form of a secret, as the database keeps it."""
-    return sealing.box(settings.SECRET_KEY, _PURPOSE).encrypt(secret.encode()).decode()
+    return sealing.seal(secret, _PURPOSE)
 
 
 def unseal(sealed: str) -> str | None:
     """The secret; None where no key of the hub opens it."""
     try:
-        return sealing.boxes(_PURPOSE).decrypt(sealed.encode()).decode()
+        return sealing.unseal(sealed, _PURPOSE)
     except InvalidToken:
         return None
 

@@ -272,7 +272,8 @@ def _sign_in(hub):
 
     def submit(path, **fields):
         page = opener.open(hub.url + path, timeout=30).read().decode()
-        fields["csrfmiddlewaretoken"] = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)[1]
+        secret = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)[1]
+        fields["csrfmiddlewaretoken"] = secret
         return opener.open(hub.url + path, urlencode(fields).encode(), timeout=30).url
 
     at = submit("/login", username="admin", password=hub.password)

@@ -165,7 +165,9 @@ class Hub:
 
     def make_token(self):
         if self.prefix:
-            return self.sign_in((Path(self.home) / "admin-password").read_text().strip())
+            # The home may be on a disk that is mounted for the hub alone.
+            home = Path(f"/proc/{self.process.pid}/root{self.home}")
+            return self.sign_in((home / "admin-password").read_text().strip())
         if "DATABASE_URL" in self.environment:  # whose tables were empty
             return admin_token(self.home, self.environment)
         return prepared()[1]

@@ -150,6 +150,8 @@ def watched(tmp_path_factory):
         "        learning.training(admin, factories.version(admin, of))\n"
         "        factories.draft(admin, of)\n"
         "factories.somebody('eve')\n"
+        "admin.must_change_password = False\n"
+        "admin.save()\n"
         "session = SessionStore()\n"
         "session[auth.SESSION_KEY] = str(admin.pk)\n"
         "session[auth.BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]\n"

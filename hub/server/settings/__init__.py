@@ -107,12 +107,6 @@ SECRET_KEY = env.text("HUB_SECRET_KEY", default="") or _secret_key(HUB_HOME)
 # Former values of HUB_SECRET_KEY, which still open sessions, signed addresses and stored tokens.
 SECRET_KEY_FALLBACKS = env.texts("HUB_SECRET_KEY_FALLBACKS", default=[])
 
-# The file with the key that signs the transparency log, made when the log begins. Every machine of
-# a hub needs the same file; backups keep it.
-HUB_SIGNING_KEY_FILE = Path(
-    env.text("HUB_SIGNING_KEY_FILE", default="") or HUB_HOME / "signing-key"
-)
-
 _public = urlsplit(HUB_PUBLIC_URL)
 ALLOWED_HOSTS = [_public.hostname or "127.0.0.1", "127.0.0.1", "localhost", "[::1]", *_more_hosts]
 ALLOWED_HOSTS += [urlsplit(url).hostname or "" for url in HUB_FORMER_URLS]

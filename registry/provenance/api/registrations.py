@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from registry.core import outbox
 from registry.core.periodic import HourlyTask, hourly_tasks
-from registry.core.secret_files import SecretFile, secret_files
-from registry.provenance import attestations, keys, log, selectors
+from registry.provenance import attestations, log, selectors
 from registry.provenance.models import ATTESTING, CONSUMER
 from registry.versions.version_links import VersionLink, version_links
 
@@ -17,7 +16,6 @@ def register(package: str) -> None:
         ATTESTING, attestations.verbs(), attestations.on_result, background=True, released=True
     )
     version_links.register(package, VersionLink(selectors.addresses))
-    secret_files.register(package, SecretFile("signing-key", keys.path))
     hourly_tasks.register(
         package,
         HourlyTask("log", "Events recorded in the transparency log", log.append_missing),

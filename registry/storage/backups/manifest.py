@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -32,7 +32,7 @@ class Manifest:
 
     ``blobs`` is the digest of the list of blobs, ``blob_bytes`` their total size. ``missing`` are
     blobs that the hub itself had lost when the backup was made. ``secret_key`` is empty where the
-    hub had its key from the environment. ``secret_files`` are the digests of further ones, by name.
+    hub had its key from the environment.
     """
 
     uuid: UUID
@@ -48,7 +48,6 @@ class Manifest:
     blob_count: int
     blob_bytes: int
     missing: tuple[str, ...]
-    secret_files: dict[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -58,7 +57,7 @@ class Manifest:
     @property
     def documents(self) -> tuple[str, ...]:
         """The digests of what is stored beside the blobs."""
-        own = (self.database, self.blobs, self.secret_key, *self.secret_files.values())
+        own = (self.database, self.blobs, self.secret_key)
         return tuple(filter(None, own))
 
     def to_json(self) -> bytes:

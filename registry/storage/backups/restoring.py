@@ -20,7 +20,6 @@ from django.utils import timezone
 from hub.protocol import digests
 from hub.protocol.problems import Unavailable
 from registry.core import old_databases
-from registry.core.secret_files import secret_files
 from registry.models import Backup, Reservation, Upload, XetStore, Xorb
 from registry.storage.backups import database
 from registry.storage.backups import manifest as manifests
@@ -126,9 +125,6 @@ def _restore_secrets(place: BlobStore, manifest: Manifest) -> None:
     path = Path(settings.HUB_HOME) / SECRET_KEY
     if manifest.secret_key and path.exists() and path.read_text() == settings.SECRET_KEY:
         _restore_secret(place, manifest.secret_key, path)
-    for file in secret_files:
-        if sha256 := manifest.secret_files.get(file.name):
-            _restore_secret(place, sha256, file.path())
 
 
 def _restore_secret(place: BlobStore, sha256: str, path: Path) -> None:

@@ -20,7 +20,6 @@ from django.db import connections
 from django.utils import timezone
 
 from hub.protocol.version import __version__
-from registry.core.secret_files import secret_files
 from registry.models import Backup, Blob
 from registry.storage.backups import database, hold
 from registry.storage.backups import manifest as manifests
@@ -115,11 +114,6 @@ def _make(place: BlobStore, backup: Backup, tell: Callable[[int], None]) -> Mani
         blob_count=totals.count,
         blob_bytes=totals.bytes,
         missing=totals.missing,
-        secret_files={
-            file.name: _keep(place, place.stage(io.BytesIO(file.path().read_bytes()))).sha256
-            for file in secret_files
-            if file.path().exists()
-        },
     )
     hold.renew(backup)
     place.put(manifests.key_of(manifest.name), io.BytesIO(manifest.to_json()))

@@ -20,7 +20,7 @@ from hub.protocol.transparency.attestations import AttestationProof, Envelope, S
 from hub.protocol.transparency.merkle import ProofError
 from hub.protocol.transparency.notes import Verifier
 from hub.protocol.transparency.records import Record, RecordKind
-from registry.provenance import attestations, keys, log
+from registry.provenance import attestations, log
 from registry.provenance.models import Attestation, LogLeaf
 from registry.versions.results import result_kinds
 from registry.versions.services import registered_models, versions
@@ -47,16 +47,6 @@ def start():
     timed.comparison(second, first)
     measured.measure(ada, second, "stones", ("accuracy", 0.9))
     return first, second
-
-
-@pytest.fixture(autouse=True)
-def _own_key(start, settings, tmp_path):
-    """Tests that rotate keys leave that of the others."""
-    own = tmp_path / "signing-key"
-    if keys.path().exists():
-        own.write_text(keys.path().read_text())
-        own.chmod(0o600)
-    settings.HUB_SIGNING_KEY_FILE = own
 
 
 @pytest.fixture
@@ -262,7 +252,7 @@ def test_keys_are_followed_and_revoked_ones_sign_nothing_more(api, rows):
     names = {json.loads(row.envelope)["signatures"][0]["keyid"]
              for row in proof_of(guest).attestations}  # fmt: skip
     assert len(names) == 2
-    old = keys.read(keys.path())
+    old = log.signer()
     log.rotate_key()
     log.revoke_key(old.verifier, "lost")
     assert all(finding.is_verified for finding in verified(guest, second))

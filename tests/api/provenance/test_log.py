@@ -13,7 +13,7 @@ from hub.protocol.transparency.notes import Checkpoint, Note, Verifier
 from hub.protocol.transparency.records import Record, RecordKind, VersionProof, entry_of
 from registry.models import Delivery
 from registry.provenance import keys, log
-from registry.provenance.models import CONSUMER, LogHead, LogLeaf, LogNode
+from registry.provenance.models import CONSUMER, LogHead, LogLeaf, LogNode, SigningKey
 from registry.provenance.tree import StoredTree
 from registry.versions.services import refs, registered_models, versions
 from tests import factories, samples, shared
@@ -37,16 +37,6 @@ def start():
 def _no_results(monkeypatch):
     """Nothing but what these tests do is in the log."""
     sign_no_results(monkeypatch)
-
-
-@pytest.fixture(autouse=True)
-def _own_key(start, settings, tmp_path):
-    """Tests that rotate keys leave that of the others."""
-    own = tmp_path / "signing-key"
-    if keys.path().exists():
-        own.write_text(keys.path().read_text())
-        own.chmod(0o600)
-    settings.HUB_SIGNING_KEY_FILE = own
 
 
 @pytest.fixture
@@ -247,7 +237,7 @@ def test_a_reader_refuses_a_history_that_the_signer_rewrote(reader, ada, rows):
         "UPDATE provenance_logleaf SET record = %s, hash = %s WHERE position = 1",
         leaf.record, merkle.leaf_hash(leaf.entry),
     )  # fmt: skip
-    log._sign(keys.read(keys.path()), 3, StoredTree())
+    log._sign(log.signer(), 3, StoredTree())
     with pytest.raises(
         problems.RecordMismatch, match="does not begin with the 3 records that it had"
     ):
@@ -296,11 +286,11 @@ def test_what_happened_before_the_log_is_recorded_by_the_hourly_task(ada, start,
 
 
 def test_a_key_is_rotated_and_readers_follow(rows, reader, ada, api):
-    old = keys.read(keys.path())
+    old = log.signer()
     log.rotate_key()
-    new = keys.read(keys.path())
+    new = log.signer()
     assert new != old
-    assert keys.path().stat().st_mode & 0o777 == 0o600
+    assert SigningKey.objects.count() == 1
     versions.yank(ada, version=rows[0], reason="wrong")
     deliver()
     assert reader.resolve("ada/net").number == 2
@@ -311,16 +301,25 @@ def test_a_key_is_rotated_and_readers_follow(rows, reader, ada, api):
     assert listed == f"{new.verifier}\n"
 
 
-def test_an_interrupted_rotation_is_ended(rows, ada):
-    old = keys.read(keys.path())
-    following = keys.prepare_next(old.name)
-    record = Record(RecordKind.KEY, "2026-11-28T12:00:00+00:00", name=str(following.verifier))
-    log.append([log.Entry(record)])
-    assert keys.read(keys.path()) == old
-    versions.yank(ada, version=rows[0], reason="wrong")
-    deliver()
-    assert keys.read(keys.path()) == following
-    assert not Delivery.objects.filter(consumer=CONSUMER).exists()
+def test_a_rotation_that_fails_leaves_the_present_key(rows, monkeypatch):
+    old = log.signer()
+    monkeypatch.setattr(keys, "store", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        log.rotate_key()
+    assert log.signer() == old
+
+
+def test_the_key_follows_the_secret_key_of_the_hub(rows, settings):
+    signer, before = log.signer(), settings.SECRET_KEY
+    assert str(signer) not in SigningKey.objects.get().sealed
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another", [before]
+    assert log.signer() == signer
+    log.append_missing()
+    settings.SECRET_KEY_FALLBACKS = []
+    assert log.signer() == signer
+    settings.SECRET_KEY = "a third"
+    with pytest.raises(keys.KeyUnusableError, match="add it to HUB_SECRET_KEY_FALLBACKS"):
+        log.signer()
 
 
 def test_a_head_of_another_key_is_refused(rows, reader):

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from registry.provenance import keys
 from registry.versions.results import result_kinds
 from runners.models import Measurement
 from tests import factories, shared, timed
@@ -29,10 +28,6 @@ def start():
 
 @pytest.fixture
 def version(start, db, settings, tmp_path):
-    own = tmp_path / "signing-key"
-    if keys.path().exists():
-        own.write_text(keys.path().read_text())
-    settings.HUB_SIGNING_KEY_FILE = own
     deliver()
     return shared.fresh(start)
 

@@ -13,7 +13,7 @@ from registry.mirrors.hub_source import HubSource
 from registry.mirrors.outgoing import Answer
 from registry.mirrors.services import mirrors, sync
 from registry.models import Mirror, SourceHead
-from registry.provenance import keys, log, selectors
+from registry.provenance import log, selectors
 from registry.provenance.models import LogHead, LogLeaf
 from registry.provenance.tree import StoredTree
 from tests import factories, samples, shared
@@ -53,10 +53,6 @@ def start():
 
 @pytest.fixture
 def source(start, db, settings, tmp_path, monkeypatch):
-    own = tmp_path / "signing-key"
-    if keys.path().exists():
-        own.write_text(keys.path().read_text())
-    settings.HUB_SIGNING_KEY_FILE = own
     settings.HUB_MIRROR_SOURCES = [SOURCE]
     deliver()
     client = OwnLog()
@@ -99,7 +95,7 @@ def test_another_history_fails_the_mirror_and_nothing_is_fetched(mirror, source)
     # The owner of the source has its key, and signs a history in which a record is another.
     steal("UPDATE provenance_logleaf SET hash = %s WHERE position = 1", b"x" * 32)
     steal("DELETE FROM provenance_loghead WHERE size > 1")
-    log._sign(keys.read(keys.path()), size, StoredTree())
+    log._sign(log.signer(), size, StoredTree())
     error = turn(mirror)
     assert f"{SOURCE} does not agree with the log that this mirror saw before" in error
     assert f"does not begin with the {size} records that it had before" in error

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from hub.client import verification
 from hub.protocol import problems
 from hub.protocol.transparency.attestations import Envelope, Statement
-from registry.provenance import attestations, keys, log
+from registry.provenance import attestations, log
 from registry.provenance.models import Attestation, LogLeaf
 from registry.provenance.tree import StoredTree
 from registry.storage.files import store
@@ -40,10 +40,6 @@ def start():
 
 @pytest.fixture
 def rows(start, db, settings, tmp_path):
-    own = tmp_path / "signing-key"
-    if keys.path().exists():
-        own.write_text(keys.path().read_text())
-    settings.HUB_SIGNING_KEY_FILE = own
     first, second = shared.fresh(start)
     deliver()
     return first, second
@@ -131,7 +127,7 @@ def test_a_witness_shows_a_second_history(reader, rows, tmp_path):
     steal("UPDATE provenance_logleaf SET hash = %s WHERE position = 2", b"x" * 32)
     steal("DELETE FROM provenance_loghead WHERE size > 1")
     size = LogLeaf.objects.count()
-    log._sign(keys.read(keys.path()), size, StoredTree())
+    log._sign(log.signer(), size, StoredTree())
     newcomer = Reader(tmp_path / "newcomer")
     with pytest.raises(problems.RecordMismatch, match=f"does not begin with the {size} records"):
         verification.verify_cosigned(newcomer.hub, str(note), verifier)

@@ -27,4 +27,4 @@ class Command(BaseCommand):
                 log.revoke_key(old, revoke)
         except (keys.KeyUnusableError, log.LogTamperedError) as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"The log is signed by {new} now. Copy {keys.path()} to every machine.")
+        self.stdout.write(f"The log is signed by {new} now.")
