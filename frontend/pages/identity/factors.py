@@ -21,10 +21,10 @@ class FactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
     """Seals secrets, and names the hub by its public address."""
 
     def encrypt(self, text: str) -> str:
-        return sealing.box(settings.SECRET_KEY, _PURPOSE).encrypt(text.encode()).decode()
+        return sealing.seal(text, _PURPOSE)
 
     def decrypt(self, encrypted_text: str) -> str:
-        return sealing.boxes(_PURPOSE).decrypt(encrypted_text.encode()).decode()
+        return sealing.unseal(encrypted_text, _PURPOSE)
 
     def get_totp_label(self, user: Any) -> str:
         return str(user.username)
