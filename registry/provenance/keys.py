@@ -66,7 +66,7 @@ def _row(verifier: str) -> SigningKey:
     row = SigningKey.objects.filter(pk=verifier).first()
     if row is None:
         raise KeyUnusableError(
-            f"The database has no private key for {verifier}, by which the log is signed. Restore "
+            f"The database has no private key for {verifier}, the present key of the log. Restore "
             "the database from a backup."
         )
     return row
