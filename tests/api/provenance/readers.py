@@ -52,7 +52,6 @@ class DjangoTransport(Transport):
             status=answer.status_code,
             preload_content=False,
         )
-        answer.close()
         if answer.status_code >= 400:
             raise self._problem(response, url)
         yield response, url
