@@ -47,6 +47,17 @@ def test_every_page_leads_to_the_change_of_a_first_password(api, admin):
     assert client.get("/api/v1/whoami").status_code == 200
 
 
+@pytest.mark.capability("sparql")
+def test_the_sparql_endpoint_takes_no_notice_of_sessions(api, admin):
+    secret = api(admin).post("users", {"username": "ada"}).json()["password"]
+    client = Client()
+    sign_in(client, secret)
+    assert is_led_to_change(client)
+    answer = client.get("/sparql")
+    assert answer.status_code == 200
+    assert "Cookie" not in answer["Vary"]
+
+
 def test_a_reset_by_an_administrator_is_for_one_sign_in(api, ada, admin):
     secret = api(admin).post("users/ada/password").json()["password"]
     client = Client()
