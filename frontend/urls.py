@@ -173,6 +173,7 @@ urlpatterns = [
     path("admin", RedirectView.as_view(pattern_name="administration")),
     path("administration", views.administration, name="administration"),
     path("administration/accounts", views.accounts, name="accounts"),
+    path("administration/accounts/<str:username>", views.user, name="user"),
     path(
         "administration/accounts/<str:username>/password",
         views.new_password,

@@ -35,9 +35,11 @@ class Place(StrEnum):
     NAMESPACE = "namespace"
     # Of the administration of the hub: after its own sections.
     ADMINISTRATION = "administration"
-    # Of sign-in: below its form; of the page of an account: among its sections.
+    # Of sign-in: below its form; of the page of one's own account, and of that of an account for
+    # administrators: among its sections.
     SIGN_IN = "sign-in"
     OWN_ACCOUNT = "own-account"
+    USER = "user"
     # Of every page: links in the menu of an account, and in the footer.
     ACCOUNT = "account"
     FOOTER = "footer"

@@ -66,9 +66,12 @@ def move(old: str, new: str) -> None:
     AccountSession.objects.filter(session_key=old).update(session_key=new)
 
 
-def of_account(actor: Actor) -> list[AccountSession]:
-    """The actor's sessions that have not ended, last used first; raises as `require_user`."""
-    user = require_user(actor, "admin")
+def of_account(actor: Actor, user: User) -> list[AccountSession]:
+    """The sessions of an account that have not ended, last used first; raises NotAllowed.
+
+    Everyone lists and ends their own sessions, and administrators those of all accounts.
+    """
+    _require_own(actor, user)
     rows = list(AccountSession.objects.filter(user=user))
     live = Session.objects.filter(
         session_key__in=[row.session_key for row in rows], expire_date__gt=timezone.now()
@@ -78,9 +81,9 @@ def of_account(actor: Actor) -> list[AccountSession]:
 
 
 @transaction.atomic
-def end(actor: Actor, *, session_id: int) -> None:
-    """End a session of the actor, which no request gets through any more; raises NotFound."""
-    user = require_user(actor, "admin")
+def end(actor: Actor, *, user: User, session_id: int) -> None:
+    """End a session, which no request gets through any more; raises NotAllowed and NotFound."""
+    _require_own(actor, user)
     row = problems.expect(
         AccountSession.objects.filter(pk=session_id, user=user).first(),
         problems.NotFound("There is no such session. It may have ended."),
@@ -89,22 +92,10 @@ def end(actor: Actor, *, session_id: int) -> None:
 
 
 @transaction.atomic
-def end_others(actor: Actor, *, but: str | None = None) -> int:
-    """End all sessions of the actor except that of the key ``but``; returns how many."""
-    user = require_user(actor, "admin")
+def end_all(actor: Actor, *, user: User, but: str | None = None) -> int:
+    """End all sessions except that of the key ``but``; returns how many, raises NotAllowed."""
+    _require_own(actor, user)
     return _end(actor, user, [key for key in _keys_of(user) if key != but])
-
-
-@transaction.atomic
-def end_all(actor: Actor, *, user: User) -> None:
-    """End all sessions of an account; for administrators."""
-    require_admin(actor)
-    end_of(user, by=actor)
-
-
-def end_of(user: User, *, by: Actor) -> None:
-    """End all sessions of an account, without asking who may."""
-    _end(by, user, _keys_of(user))
 
 
 def tidy() -> int:
@@ -121,6 +112,11 @@ def tidy() -> int:
 def forget(key: str) -> None:
     """Delete what is kept of a session that ended by itself."""
     AccountSession.objects.filter(session_key=key).delete()
+
+
+def _require_own(actor: Actor, user: User) -> None:
+    if require_user(actor, "admin") != user:
+        require_admin(actor)
 
 
 def _keys_of(user: User) -> list[str]:

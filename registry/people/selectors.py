@@ -61,6 +61,12 @@ def members(of: Namespace) -> list[Membership]:
     return list(rows.order_by("user__username"))
 
 
+def roles_of(actor: Actor, user: User) -> QuerySet[Membership]:
+    """The roles of a user in namespaces, for administrators."""
+    require_admin(actor)
+    return user.memberships.select_related("namespace").order_by("namespace__slug")
+
+
 def user(username: str) -> User:
     """A user by name, ignoring case; raises NotFound."""
     return problems.expect(

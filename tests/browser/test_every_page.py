@@ -166,6 +166,7 @@ SIGNED = {
     "member-remove": "/account/namespaces/zoo/members/admin",
     "administration": "/administration",
     "accounts": "/administration/accounts",
+    "user": "/administration/accounts/admin",
     "security_log": "/administration/security-log?subject=user",
     "password": "/account/password",
     "tokens": "/account/tokens",

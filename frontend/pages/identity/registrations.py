@@ -9,7 +9,7 @@ from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
 from django.template import Context
 
-from frontend.pages.identity import notices
+from frontend.pages.identity import notices, sessions
 from frontend.presenters.page_parts import PagePart, Place, page_parts
 from registry.core.periodic import HourlyTask, hourly_tasks
 from registry.core.required_actions import RequiredAction, required_actions
@@ -38,6 +38,7 @@ def register(package: str) -> None:
         package,
         PagePart(Place.SIGN_IN, "identity/sign_in.html", _ways),
         PagePart(Place.OWN_ACCOUNT, "identity/account.html", _ways),
+        PagePart(Place.USER, "identity/user.html", sessions.of_user),
         PagePart(Place.ADMINISTRATION, "identity/administration.html"),
     )
     keepers.register(package, Keeper(notices.queue))

@@ -219,6 +219,16 @@ urlpatterns = [
     path("account/sessions", sessions.show, name="sessions"),
     path("account/sessions/end-others", sessions.end_others, name="sessions-end-others"),
     path("account/sessions/<str:session_id>/end", sessions.end, name="session-end"),
+    path(
+        "administration/accounts/<str:username>/sessions/end",
+        sessions.end_others,
+        name="user-sessions-end",
+    ),
+    path(
+        "administration/accounts/<str:username>/sessions/<str:session_id>/end",
+        sessions.end,
+        name="user-session-end",
+    ),
     path("administration/invitations", views.invitation_list, name="invitations"),
     path(
         "administration/invitations/<str:invitation_id>/revoke",

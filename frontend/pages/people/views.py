@@ -132,6 +132,21 @@ def accounts(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @login_required
+@require_safe
+def user(request: HttpRequest, username: str) -> HttpResponse:
+    """An account for administrators: its state, its roles, and what acts for it."""
+    require_admin(request.user)
+    account = selectors.user(username)
+    context = {
+        "account": account,
+        "roles": selectors.roles_of(request.user, account),
+        "dependents": account_uses.dependents(account),
+    }
+    return render(request, "people/user.html", context)
+
+
+@never_cache
+@login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_password(request: HttpRequest, username: str) -> HttpResponse:
     """Ask once; then show a new password in this one answer."""
@@ -162,7 +177,7 @@ def close_account(request: HttpRequest, username: str) -> HttpResponse:
         )
         word = "reopened" if user.is_active else "closed"
         messages.success(request, f"The account {user.username} is {word}.")
-    return HttpResponseRedirect(reverse("accounts"))
+    return HttpResponseRedirect(reverse("user", args=[user.username]))
 
 
 def _namespace(

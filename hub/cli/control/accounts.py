@@ -153,6 +153,8 @@ TOKEN = Noun(
     ),
 )
 
+SESSION_COLUMNS = ("id", "device", "address", "created_at=begun", "last_seen_at=used")
+
 SESSIONS = Noun(
     "sessions",
     "list and end your sessions in browsers",
@@ -162,7 +164,7 @@ SESSIONS = Noun(
             "sessions.list",
             "list your sessions, last used first",
             ("hub sessions list",),
-            columns=("id", "device", "address", "created_at=begun", "last_seen_at=used"),
+            columns=SESSION_COLUMNS,
         ),
         Verb(
             "end",
@@ -240,6 +242,23 @@ USERS = Noun(
             question="Erase the account {username}? Published versions, comments and events stay "
             "under a pseudonym. This cannot be undone.",
             message="Erased {username}",
+        ),
+        Verb(
+            "sessions",
+            "users.sessions",
+            "list the sessions of an account, last used first",
+            ("hub users sessions ada",),
+            columns=SESSION_COLUMNS,
+            names={"username": "user"},
+        ),
+        Verb(
+            "end-session",
+            "users.end_session",
+            "end a session of an account immediately",
+            ("hub users end-session ada 3 --yes",),
+            names={"username": "user", "session_id": "id"},
+            question="End session {session_id} of {username}? The browser has to sign in again.",
+            message="Ended session {session_id} of {username}",
         ),
         Verb(
             "end-sessions",

@@ -3,27 +3,8 @@
 # Written by scripts/rest.py from docs/openapi.yaml.
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
-
 from hub.client.rest.calls import Group, part
-
-
-@dataclass(frozen=True, kw_only=True)
-class Session:
-    """A session on a device."""
-
-    id: int
-    # the User-Agent of the browser
-    device: str
-    # of the last use that is kept
-    address: str
-    # time of the sign-in
-    created_at: datetime
-    # exact to ten minutes
-    last_seen_at: datetime
-    # whether this request is made with it
-    is_current: bool
+from hub.client.rest.shared import Session
 
 
 class SessionsGroup(Group):

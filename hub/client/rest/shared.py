@@ -221,6 +221,23 @@ class Ref:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Session:
+    """A session on a device."""
+
+    id: int
+    # the User-Agent of the browser
+    device: str
+    # of the last use that is kept
+    address: str
+    # time of the sign-in
+    created_at: datetime
+    # exact to ten minutes
+    last_seen_at: datetime
+    # whether this request is made with it
+    is_current: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class Variant:
     """One loadable model inside a version, with its facts."""
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Annotated
 
 from hub.client.rest.calls import Group, json_of, part
-from hub.client.rest.shared import Membership
+from hub.client.rest.shared import Membership, Session
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +87,10 @@ class UsersGroup(Group):
             ),
         )
 
+    def end_session(self, username: str, session_id: str) -> None:
+        """End a session of an account immediately; for administrators."""
+        self._do("DELETE", f"users/{part(username)}/sessions/{part(session_id)}")
+
     def end_sessions(self, username: str) -> None:
         """End all sessions of an account; for administrators. Tokens stay."""
         self._do("DELETE", f"users/{part(username)}/sessions")
@@ -110,6 +114,10 @@ class UsersGroup(Group):
         All sessions of the account end and its tokens are revoked.
         """
         return self._call(NewPassword, "POST", f"users/{part(username)}/password")
+
+    def sessions(self, username: str) -> tuple[Session, ...]:
+        """List the sessions of an account, last used first; for administrators."""
+        return self._items(Session, "GET", f"users/{part(username)}/sessions")
 
     def whoami(self) -> Whoami:
         """Read your name, namespaces and scopes. Returns 401 without a login."""

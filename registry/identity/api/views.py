@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from registry.api.events import CONDITIONS
 from registry.api.operations import View, command, listing, operation, resource, rows
 from registry.api.outputs import Column, Columns, Output, Shape
-from registry.core.permissions import require_admin
+from registry.core.permissions import require_admin, require_user
 from registry.identity import account_data, selectors, sessions
 from registry.identity.models import AccountSession, SecurityEvent
 from registry.people import selectors as people_selectors
@@ -71,27 +72,24 @@ class SessionOutput(Output[AccountSession]):
 class Sessions(View):
     """The caller's sessions."""
 
+    user = resource(partial(require_user, scope="admin"))
+
     @listing("sessions_list", SessionOutput)
     def index(self) -> list[AccountSession]:
         """List your sessions, last used first."""
-        rows = sessions.of_account(self.request.user)
-        for row in rows:
-            row.is_current = row.session_key == self._key
-        return rows
+        return _mark_current(self, sessions.of_account(self.request.user, self.user))
 
     end = command(
-        "sessions_delete", sessions.end, "End a session immediately.", targets=("session_id",)
+        "sessions_delete",
+        sessions.end,
+        "End a session immediately.",
+        targets=("user", "session_id"),
     )
 
     @operation("sessions_delete_others")
     def end_others(self) -> None:
         """End all sessions but the one in use. Tokens stay."""
-        sessions.end_others(self.request.user, but=self._key)
-
-    @property
-    def _key(self) -> str | None:
-        """The key of the session that the caller is signed in with; None for a token."""
-        return None if self.request.auth else self.request.session.session_key
+        sessions.end_all(self.request.user, user=self.user, but=_key(self))
 
 
 class AccountSessions(View):
@@ -99,6 +97,17 @@ class AccountSessions(View):
 
     administrator = resource(require_admin)
     user = resource(people_selectors.user, "username", needs_actor=False)
+
+    @listing("users_sessions", SessionOutput, targets=("administrator",))
+    def index(self) -> list[AccountSession]:
+        """List the sessions of an account, last used first; for administrators."""
+        return _mark_current(self, sessions.of_account(self.request.user, self.user))
+
+    @operation("users_end_session", targets=("administrator",))
+    def end(self) -> None:
+        """End a session of an account immediately; for administrators."""
+        number = self.kwargs["session_id"]
+        sessions.end(self.request.user, user=self.user, session_id=number)
 
     @operation("users_end_sessions", targets=("administrator",))
     def end_all(self) -> None:
@@ -119,3 +128,14 @@ class Erasure(View):
         Published versions, comments and events stay under the pseudonym. This cannot be undone.
         """
         account_data.erase(self.request.user, user=self.user)
+
+
+def _key(view: View) -> str | None:
+    """The key of the session that the caller is signed in with; None for a token."""
+    return None if view.request.auth else view.request.session.session_key
+
+
+def _mark_current(view: View, rows: list[AccountSession]) -> list[AccountSession]:
+    for row in rows:
+        row.is_current = row.session_key == _key(view)
+    return rows

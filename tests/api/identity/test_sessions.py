@@ -101,6 +101,47 @@ def test_no_one_ends_the_sessions_of_another_but_administrators_all(ada, bob, ad
     assert (entry.actor, entry.subject_id, entry.data) == (admin, str(ada.pk), {"sessions": 1})
 
 
+def test_an_administrator_lists_and_ends_sessions_of_an_account(ada, admin, api):
+    own, one, other = browser(name=admin.username), browser(), browser(SAFARI, "192.0.2.5")
+    page = own.get("/administration/accounts/ada")
+    text = page.content.decode()
+    assert all(words in text for words in ("Firefox on Linux", "Safari on iPhone", "192.0.2.5"))
+    row = row_of(other)
+    assert own.post(f"/administration/accounts/ada/sessions/{row.pk}/end").status_code == 302
+    assert [is_in(one), is_in(other)] == [True, False]
+    program = api(admin)
+    [left] = program.get("users/ada/sessions").json()["items"]
+    assert (left["id"], left["is_current"]) == (row_of(one).pk, False)
+    # The address names whose session it is: another account's is not there.
+    problem(program.delete(f"users/ada/sessions/{row_of(own).pk}"), 404, "not-found")
+    assert program.delete(f"users/ada/sessions/{left['id']}").status_code == 204
+    one = browser()
+    assert own.post("/administration/accounts/ada/sessions/end").status_code == 302
+    assert [is_in(one), is_in(own)] == [False, True]
+    usage.notes.flush()
+    entries = SecurityEvent.objects.filter(kind="session_ended")
+    assert {(entry.actor, entry.subject_id) for entry in entries} == {(admin, str(ada.pk))}
+
+
+def test_ending_all_sessions_of_ones_own_account_keeps_this(admin):
+    own, other = browser(name=admin.username), browser(SAFARI, name=admin.username)
+    ends = f"/administration/accounts/{admin.username}/sessions/end"
+    assert own.post(ends).status_code == 302
+    assert [is_in(own), is_in(other)] == [True, False]
+
+
+def test_the_page_of_an_account_is_for_administrators(ada, bob, api):
+    one, other = browser(), browser(name="bob")
+    row = row_of(one)
+    assert other.get("/administration/accounts/ada").status_code == 403
+    for address in (f"{row.pk}/end", "end"):
+        answer = other.post(f"/administration/accounts/ada/sessions/{address}")
+        assert answer.status_code == 403
+    problem(api(bob).get("users/ada/sessions"), 403, "not-allowed")
+    problem(api(bob).delete(f"users/ada/sessions/{row.pk}"), 403, "not-allowed")
+    assert is_in(one)
+
+
 def test_a_new_password_keeps_this_session_and_its_row(ada):
     one, other = browser(), browser(SAFARI)
     row = row_of(one)
