@@ -18,8 +18,12 @@ class Inbox:
     def __init__(self):
         self.mails = []
         self.answer = "250 OK"
+        # How many mails the server takes; no limit if None.
+        self.most = None
 
     async def handle_DATA(self, server, session, envelope):  # noqa: N802 - aiosmtpd's name
+        if self.most is not None and len(self.mails) >= self.most:
+            return "452 Insufficient storage"
         if self.answer.startswith("250"):
             self.mails.append(message_from_bytes(envelope.content, policy=policy.default))
         return self.answer

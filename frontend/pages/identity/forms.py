@@ -11,6 +11,7 @@ from frontend.presenters.forms import Named, offer
 from registry.models import Membership, Namespace, User
 
 LONGEST_EMAIL = 254
+MOST_INVITATIONS = 50
 
 
 class AddressForm(forms.Form):
@@ -23,9 +24,30 @@ class AddressForm(forms.Form):
     )
 
 
-class InvitationForm(AddressForm):
-    """An invitation, perhaps to a role in a namespace."""
+class AddressesField(forms.CharField):
+    """E-mail addresses between spaces, commas or lines; each once, in the order as typed."""
 
+    widget = forms.Textarea
+
+    def clean(self, value: str) -> list[str]:
+        """The addresses; raises ValidationError, which names those that are none."""
+        addresses = list(dict.fromkeys(super().clean(value).replace(",", " ").split()))
+        if len(addresses) > MOST_INVITATIONS:
+            raise forms.ValidationError(f"Invite at most {MOST_INVITATIONS} people at once.")
+        if wrong := [address for address in addresses if not _is_address(address)]:
+            raise forms.ValidationError(f"Not an e-mail address: {', '.join(wrong)}.")
+        return addresses
+
+
+class InvitationForm(forms.Form):
+    """Invitations, perhaps to a role in a namespace."""
+
+    emails = AddressesField(
+        label="E-mail addresses",
+        max_length=MOST_INVITATIONS * (LONGEST_EMAIL + 2),
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=f"One a line, at most {MOST_INVITATIONS}.",
+    )
     namespace = forms.ChoiceField(label="Namespace", required=False)
     role = forms.ChoiceField(label="Role there", choices=Membership.Role.choices)
 
@@ -66,3 +88,11 @@ class NewAccountForm(forms.Form):
             except forms.ValidationError as error:
                 self.add_error("password", error)
         return self.cleaned_data
+
+
+def _is_address(text: str) -> bool:
+    try:
+        forms.EmailField(max_length=LONGEST_EMAIL).clean(text)
+    except forms.ValidationError:
+        return False
+    return True

@@ -42,7 +42,7 @@ def show(request: HttpRequest) -> HttpResponse:
     """The sessions of the reader, and the newest entries of the security log about them."""
     entries = selectors.own_entries(request.user, kinds=tuple(_TITLES))[:_MOST]
     context = {
-        "sessions": _rows(request, request.user),
+        "sessions": _rows(request, require_user(request.user)),
         "idle_days": settings.HUB_SESSION_IDLE_DAYS,
         "entries": [{"entry": entry, "title": _TITLES[entry.kind]} for entry in entries],
     }

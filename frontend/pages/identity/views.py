@@ -29,6 +29,7 @@ from frontend.pages.identity.forms import AddressForm, InvitationForm, NewAccoun
 from frontend.pages.people import account_views
 from frontend.parts.addresses import whole
 from frontend.presenters.forms import explained, page
+from hub.counting import plural
 from hub.protocol import problems
 from registry.core.permissions import require_admin
 from registry.identity import factor_rules, invitations
@@ -137,15 +138,17 @@ def new_account(request: HttpRequest, secret: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation_list(request: HttpRequest) -> HttpResponse:
-    """The pending invitations, and the form for another."""
+    """The pending invitations, and the form for more."""
     require_admin(request.user)
     form = InvitationForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with explained(form):
-            invitation, secret = invitations.invite(request.user, **form.cleaned_data)
-            _send_invitation(invitation, secret)
-            messages.success(request, f"{invitation.email} is invited.")
+            _invite(request, **form.cleaned_data)
             return HttpResponseRedirect(reverse("invitations"))
+        # Who is invited already is in the list; the form keeps the others.
+        pending = set(invitations.pending(request.user).values_list("email", flat=True))
+        unsent = [each for each in form.cleaned_data["emails"] if each.lower() not in pending]
+        form.data = {**form.data.dict(), "emails": "\n".join(unsent)}
     rows = invitations.pending(request.user)
     context = {"rows": rows, "mode": settings.HUB_SIGN_UP, "days": invitations.DAYS}
     return page(request, "identity/invitations.html", form, context)
@@ -174,6 +177,18 @@ def _enter(request: HttpRequest, user: User, *, redirect_url: str) -> HttpRespon
     login = Login(user=user, redirect_url=redirect_url)
     response: HttpResponse = perform_password_login(request, {"username": user.username}, login)
     return response
+
+
+def _invite(request: HttpRequest, emails: list[str], **role: Any) -> None:
+    """Send invitations, and say how many were sent, also where the mail server stops."""
+    sent = 0
+    try:
+        for email in emails:
+            _send_invitation(*invitations.invite(request.user, email=email, **role))
+            sent += 1
+    finally:
+        if sent:
+            messages.success(request, f"{plural(sent, 'invitation')} sent.")
 
 
 def _send_link(email: str, owner: User | None) -> None:

@@ -106,7 +106,7 @@ def test_administrators_invite_to_a_role(client, settings, inbox, admin):
     settings.HUB_SIGN_UP = "invitation"
     client.force_login(admin)
     space = Namespace.objects.create(slug="lab", kind=Namespace.Kind.ORG)
-    form = {"email": "grace@example.org", "namespace": "lab", "role": "writer"}
+    form = {"emails": "grace@example.org", "namespace": "lab", "role": "writer"}
     assert client.post("/administration/invitations", form).status_code == 302
     assert "grace@example.org" in client.get("/administration/invitations").content.decode()
     guest = Client()
@@ -116,10 +116,40 @@ def test_administrators_invite_to_a_role(client, settings, inbox, admin):
     assert Event.objects.get(verb="user.created").actor == admin
 
 
+def test_several_people_are_invited_at_once(client, settings, inbox, admin):
+    settings.HUB_SIGN_UP = "invitation"
+    client.force_login(admin)
+    emails = [f"p{number}@example.org" for number in range(10)]
+    form = {"emails": "\n".join([*emails[:5], ", ".join(emails[4:])]), "role": "reader"}
+    answer = client.post("/administration/invitations", form, follow=True)
+    assert "10 invitations sent." in answer.content.decode()
+    assert [message["To"] for message in inbox.mails] == emails
+    answer = client.post(
+        "/administration/invitations", {"emails": "a@example.org b@ c", "role": "reader"}
+    )
+    assert answer.status_code == 422
+    assert "Not an e-mail address: b@, c." in answer.content.decode()
+    assert len(inbox.mails) == Invitation.objects.count() == 10
+
+
+def test_where_the_mail_server_stops_the_others_stay_in_the_form(client, settings, inbox, admin):
+    settings.HUB_SIGN_UP = "invitation"
+    client.force_login(admin)
+    inbox.most = 2
+    emails = [f"p{number}@example.org" for number in range(4)]
+    form = {"emails": "\n".join(emails), "role": "reader"}
+    answer = client.post("/administration/invitations", form)
+    text = answer.content.decode()
+    assert answer.status_code == 422
+    assert "2 invitations sent." in text
+    assert "p2@example.org\np3@example.org</textarea>" in text
+    assert {row.email for row in Invitation.objects.all()} == set(emails[:2])
+
+
 def test_only_administrators_invite(client, settings, inbox, ada):
     settings.HUB_SIGN_UP = "invitation"
     client.force_login(ada)
-    form = {"email": "grace@example.org", "role": "reader"}
+    form = {"emails": "grace@example.org", "role": "reader"}
     assert client.post("/administration/invitations", form).status_code == 403
     assert inbox.mails == []
 
@@ -129,7 +159,7 @@ def test_an_invitation_that_is_revoked_or_old_leads_nowhere(client, settings, in
     client.force_login(admin)
     paths = []
     for email in ("a@example.org", "b@example.org"):
-        client.post("/administration/invitations", {"email": email, "role": "reader"})
+        client.post("/administration/invitations", {"emails": email, "role": "reader"})
         paths.append(inbox.link())
     row = Invitation.objects.get(email="a@example.org")
     assert client.post(f"/administration/invitations/{row.pk}/revoke").status_code == 302
