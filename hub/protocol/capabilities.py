@@ -76,6 +76,7 @@ CAPABILITIES: typing.Final = {
         middleware=(
             "allauth.account.middleware.AccountMiddleware",
             "registry.identity.api.middleware.SessionUseMiddleware",
+            "registry.identity.api.middleware.RefusalMiddleware",
         ),
     ),
     "publishers": Capability(

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
     from rest_framework.views import APIView
 
+    from registry.models import User
+
 # One subscriber commonly holds this much of IPv6, and may send from any address in it.
 _SUBSCRIBER_BITS = 64
 # More than any address has; without its proxy, a client can send any text as one.
@@ -73,10 +75,12 @@ def address_of(request: HttpRequest) -> str:
     return AnonThrottle().get_ident(plain) or "unknown"
 
 
-def report_refusal(kind: security_log.Kind, address: str, **details: int) -> None:
-    """Log that credentials are refused: once a minute for each address, which may ask often."""
-    if caches["process"].add(f"{kind}:{address}", 1, 60):
-        security_log.report(kind, data=details)
+def report_refusal(
+    kind: security_log.Kind, address: str, actor: User | None = None, **details: int | str
+) -> None:
+    """Log a refusal: once a minute for each address and account, which may ask often."""
+    if caches["process"].add(f"{kind}:{address}:{actor.pk if actor else ''}", 1, 60):
+        security_log.report(kind, actor=actor, data=details)
 
 
 def _subscriber(address: str) -> str:

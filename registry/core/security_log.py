@@ -35,13 +35,20 @@ class Kind(enum.StrEnum):
     SIGN_IN_REFUSED = "sign_in_refused"
     PASSWORD_REFUSED = "password_refused"  # noqa: S105 - the name of what happened
     TOKEN_REFUSED = "token_refused"  # noqa: S105
+    ACCESS_REFUSED = "access_refused"
     TOKEN_FIRST_USED = "token_first_used"  # noqa: S105
     SESSION_ENDED = "session_ended"
     DOWNLOAD = "download"
 
 
 WARNINGS = frozenset(
-    {Kind.SIGN_IN_FAILED, Kind.SIGN_IN_REFUSED, Kind.PASSWORD_REFUSED, Kind.TOKEN_REFUSED}
+    {
+        Kind.SIGN_IN_FAILED,
+        Kind.SIGN_IN_REFUSED,
+        Kind.PASSWORD_REFUSED,
+        Kind.TOKEN_REFUSED,
+        Kind.ACCESS_REFUSED,
+    }
 )
 
 

@@ -19,6 +19,8 @@ from registry.models import User
 from registry.people.services import users
 
 PROVIDER = "oidc"
+# Where the session keeps what the ID token of a sign-in must repeat.
+NONCE = "openid_nonce"
 _MOST_NAMES = 100
 
 
@@ -37,7 +39,11 @@ class ProviderAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
                 name=settings.HUB_OIDC_NAME,
                 client_id=settings.HUB_OIDC_CLIENT_ID,
                 secret=settings.HUB_OIDC_CLIENT_SECRET,
-                settings={"server_url": settings.HUB_OIDC_ISSUER, "oauth_pkce_enabled": True},
+                settings={
+                    "server_url": settings.HUB_OIDC_ISSUER,
+                    "oauth_pkce_enabled": True,
+                    "auth_params": {"nonce": request.session.get(NONCE, "")},
+                },
             )
         ]
 

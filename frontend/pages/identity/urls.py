@@ -9,13 +9,12 @@ from allauth.mfa.base import views as mfa_views
 from allauth.mfa.recovery_codes import views as code_views
 from allauth.mfa.totp import views as totp_views
 from allauth.mfa.webauthn import views as passkey_views
-from allauth.socialaccount.providers.openid_connect import views as openid_views
 from django.contrib.auth.decorators import login_required
 from django.urls import path, re_path, reverse_lazy
 from django.views.decorators.http import require_POST
 from django.views.generic import RedirectView
 
-from frontend.pages.identity import account_data, security_log, sessions, views
+from frontend.pages.identity import account_data, openid, security_log, sessions, views
 from frontend.pages.identity.views import needs_mail
 from registry.api.guests import for_guests
 from registry.api.parameters import accepts
@@ -94,12 +93,12 @@ urlpatterns = [
     ),
     path(
         "login/with/<str:provider_id>",
-        for_guests(require_POST(openid_views.login)),
+        for_guests(require_POST(openid.login)),
         name="openid_connect_login",
     ),
     path(
         "login/with/<str:provider_id>/callback",
-        for_guests(writes(openid_views.callback)),
+        for_guests(writes(openid.callback)),
         name="openid_connect_callback",
     ),
     path(

@@ -40,7 +40,17 @@ class SignIn(LoginView):
 
 
 login = SignIn.as_view()
-logout = LogoutView.as_view()
+
+
+class SignOut(LogoutView):
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        response = super().post(request, *args, **kwargs)
+        # The browser forgets pages of the account, also those of its "back" button.
+        response["Clear-Site-Data"] = '"cache"'
+        return response
+
+
+logout = SignOut.as_view()
 
 
 class _Password(PasswordChangeView):

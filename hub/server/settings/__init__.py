@@ -119,6 +119,9 @@ SESSION_ENGINE = "hub.server.sessions"
 MESSAGE_STORAGE = "hub.server.sessions.MessageStorage"
 SESSION_COOKIE_SECURE = _https
 CSRF_COOKIE_SECURE = _https
+# Browsers take a cookie of this prefix from this host alone, over HTTPS (RFC 6265bis, 4.1.3.2).
+SESSION_COOKIE_NAME = "__Host-sessionid" if _https else "sessionid"
+CSRF_COOKIE_NAME = "__Host-csrftoken" if _https else "csrftoken"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
@@ -189,7 +192,6 @@ AUTH_PASSWORD_VALIDATORS = [
         "registry.people.passwords.LengthValidator",
         "registry.people.passwords.CommonPasswordValidator",
         "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
-        "django.contrib.auth.password_validation.NumericPasswordValidator",
     )
 ]
 TEMPLATES = [

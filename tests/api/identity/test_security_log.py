@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from django.test import Client
 
 from registry.core import usage
 from registry.identity.models import SecurityEvent
@@ -225,3 +226,19 @@ def test_filters_and_pages(api, admin, client):
     assert second.content.decode().count('<th scope="row">sign_in_failed') == 10
     wrong = client.get("/administration/security-log?actor=nobody-here")
     assert "nobody-here not found" in wrong.content.decode()
+
+
+def test_what_a_user_may_not_do_is_logged_once_a_minute(api, ada, bob):
+    factories.published(ada)
+    for _ in range(3):
+        assert api(bob).delete("models/ada/net").status_code == 403
+    browser = Client(REMOTE_ADDR="192.0.2.7")
+    browser.force_login(bob)
+    assert browser.get("/administration").status_code == 403
+    assert api().get("users").status_code == 401
+    by_token, by_session = kept(kind="access_refused")
+    assert by_token.actor == by_session.actor == bob
+    assert by_token.token.startswith("hf_")
+    assert by_token.data == {"method": "DELETE", "path": "/api/v1/models/ada/net"}
+    assert (by_session.address, by_session.token) == ("192.0.2.7", "")
+    assert by_session.data == {"method": "GET", "path": "/administration"}
