@@ -91,7 +91,7 @@ def login(request: HttpRequest, provider_id: str) -> HttpResponse:
 
 
 def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Sign in the user whom the provider sends back."""
+    """Sign in the user that the provider names."""
     _expect_provider(provider_id)
     return _answer(OAuth2CallbackView, request)
 
