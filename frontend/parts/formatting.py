@@ -119,6 +119,8 @@ def relative(moment: datetime, now: datetime) -> str:
     for span, word in _SPANS:
         many = int(abs(seconds) // span)
         if many:
+            # What has just been set for 7 days ends in 7 days, and not in 6.
+            many = many if seconds > 0 else round(-seconds / span)
             text = f"{many} {word}{'' if many == 1 else 's'}"
             return f"{text} ago" if seconds > 0 else f"in {text}"
     return "just now" if seconds >= 0 else "in less than a minute"

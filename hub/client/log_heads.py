@@ -13,8 +13,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from hub.client.answers import Answer
 from hub.client.cache import Cache, Resolved, hub_key
-from hub.client.transport import API, Answer, Transport
+from hub.client.transport import API, Transport
 from hub.counting import plural
 from hub.protocol import digests, manifests, problems, refs
 from hub.protocol.transparency import proofs

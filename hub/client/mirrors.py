@@ -14,8 +14,9 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from hub.client.answers import Body
 from hub.client.retries import is_transient
-from hub.client.transport import Body, Transport
+from hub.client.transport import Transport
 from hub.protocol import problems
 
 if TYPE_CHECKING:

@@ -17,9 +17,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from hub.client import cancellation
+from hub.client.answers import Stream
 from hub.client.cache import RemoteFile
 from hub.client.retries import Retries
-from hub.client.transport import Stream, Transport
+from hub.client.transport import Transport
 from hub.protocol import problems
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from hub.client import cancellation, certificate, forks, proxies
+from hub.client import answers, cancellation, certificate, forks, proxies
+from hub.client.answers import Answer, Body, Stream
 from hub.client.config import Config, origin
 from hub.client.connection_errors import as_unreachable
 from hub.client.retries import Notices, Retries, is_transient, was_processed
@@ -35,68 +35,10 @@ API = "/api/v1/"
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 60.0
 SILENT_SECONDS = 10.0
-LARGEST_ANSWER_BYTES = 64 << 20
-BLOCK_BYTES = 1 << 20
 REDIRECTS = 5
 
 _T = TypeVar("_T")
 _REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})
-_BY_STATUS: dict[int, type[problems.Problem]] = {
-    401: problems.NotAuthenticated,
-    403: problems.NotAllowed,
-    404: problems.NotFound,
-    410: problems.UploadGone,  # the only thing asked for by HEAD, whose answers have no body
-    413: problems.TooLarge,
-    416: problems.RangeNotSatisfiable,
-    429: problems.Throttled,
-    503: problems.Unavailable,
-}
-
-
-class Body(Protocol):
-    """A request's body that is read while it is sent."""
-
-    def read(self, count: int = -1, /) -> bytes: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A whole answer of the server, read into memory."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-    url: str
-
-    def json(self) -> Any:
-        """Return the decoded body; raise `Unreachable` when it is not JSON."""
-        try:
-            return json.loads(self.body)
-        except (ValueError, RecursionError):
-            if _is_page(self.headers):
-                raise _foreign_page(self.url) from None
-            raise _no_hub(self.url) from None
-
-
-class Stream:
-    """The body of an answer, read in blocks; a cut raises `Unreachable`.
-
-    `is_coded` is true where a proxy compressed the body, which is decoded here: its headers are
-    then about other bytes than those that are read.
-    """
-
-    def __init__(self, response: urllib3.BaseHTTPResponse, url: str) -> None:
-        self._response = response
-        self._url = url
-        self.status = response.status
-        self.headers: Mapping[str, str] = response.headers
-        self.is_coded = bool(_codings(response))
-
-    def read(self, count: int = BLOCK_BYTES) -> bytes:
-        """Return the next bytes, at most `count`, or none at the end of the body."""
-        cancellation.check()
-        with as_unreachable(self._url):
-            return self._response.read(count, decode_content=self.is_coded)
 
 
 class Transport:
@@ -191,7 +133,7 @@ class Transport:
 
         def exchange() -> Answer:
             with self.open(method, address, sent, body, silence_seconds) as (response, url):
-                return self._read(response, url)
+                return answers.read_answer(response, url)
 
         if once:
             return exchange()
@@ -203,7 +145,7 @@ class Transport:
         answer = self.request("GET", address, query=query)
         content = answer.json()
         if not isinstance(content, dict):
-            raise _no_hub(answer.url)
+            raise answers.no_hub(answer.url)
         return content
 
     @contextmanager
@@ -227,8 +169,10 @@ class Transport:
                 return stack.enter_context(self.open("GET", address, sent, None))
 
             response, url = _repeated(opened, retries or self.retries(), is_repeatable=True)
-            if _is_page(response.headers) and not urlsplit(url).path.endswith((".html", ".htm")):
-                raise _foreign_page(url)
+            if answers.is_page(response.headers) and not urlsplit(url).path.endswith(
+                (".html", ".htm")
+            ):
+                raise answers.foreign_page(url)
             yield Stream(response, url)
 
     @contextmanager
@@ -249,7 +193,9 @@ class Transport:
                 problem = self._problem(response, url)
                 problem.retry_after_seconds = _retry_after(response.headers.get("Retry-After"))
                 raise problem
-            if unknown := [name for name in _codings(response) if name not in _decoders(response)]:
+            if unknown := [
+                name for name in answers.codings(response) if name not in answers.decoders(response)
+            ]:
                 raise problems.Unreachable(
                     f"{url} came compressed as {unknown[0][:40]!r}, which was not asked for and "
                     "cannot be decoded here. Exclude the hub from the proxy that compresses it.",
@@ -339,7 +285,7 @@ class Transport:
             if key not in self._pools:
                 options: dict[str, Any] = {
                     "maxsize": 8,
-                    "blocksize": BLOCK_BYTES,
+                    "blocksize": answers.BLOCK_BYTES,
                     "ssl_context": self._context(is_shown=is_shown),
                 }
                 self._pools[key] = pace.paced(
@@ -362,32 +308,9 @@ class Transport:
             )
         return self._contexts[is_shown]
 
-    def _read(self, response: urllib3.BaseHTTPResponse, url: str) -> Answer:
-        parts: list[bytes] = []
-        total = 0
-        with as_unreachable(url):
-            while part := response.read(BLOCK_BYTES, decode_content=True):
-                parts.append(part)
-                total += len(part)
-                if total > LARGEST_ANSWER_BYTES:
-                    raise problems.Unreachable(
-                        f"{url} sent a response that is too large. Is HUB_URL the address of a "
-                        "model hub?",
-                        is_transient=False,
-                    )
-        return Answer(response.status, response.headers, b"".join(parts), url)
-
     def _problem(self, response: urllib3.BaseHTTPResponse, url: str) -> problems.Problem:
-        answer = self._read(response, url)
-        if answer.body and "problem+json" in response.headers.get("Content-Type", ""):
-            return problems.Problem.from_json(answer.json(), answer.status)
-        kind = _BY_STATUS.get(answer.status, problems.Problem)
-        problem = kind(
-            f"{url} answered {answer.status} without an explanation. "
-            "Is HUB_URL the address of a model hub?"
-        )
-        problem.status = answer.status
-        return problem
+        """Read a refusal, in the form of the protocol."""
+        return answers.read_problem(response, url)
 
 
 def _timeout(silence_seconds: float | None) -> urllib3.Timeout:
@@ -410,36 +333,6 @@ def _unusable(address: str) -> problems.Unreachable:
         f"The hub refers to {address[:200]!r}, which is not an address that this client opens. "
         "Nothing was read from it; contact the operator of the hub.",
         reason="it refers to an unusable address",
-        is_transient=False,
-    )
-
-
-def _codings(response: urllib3.BaseHTTPResponse) -> list[str]:
-    """How a body is compressed, in the order in which that was done."""
-    names = str(response.headers.get("Content-Encoding", "")).lower().split(",")
-    return [name.strip() for name in names if name.strip() not in {"", "identity"}]
-
-
-def _decoders(response: urllib3.BaseHTTPResponse) -> list[str]:
-    return list(type(response).CONTENT_DECODERS)
-
-
-def _is_page(headers: Mapping[str, str]) -> bool:
-    return "text/html" in headers.get("Content-Type", "").lower()
-
-
-def _foreign_page(url: str) -> problems.Unreachable:
-    return problems.Unreachable(
-        f"{url} answered with an HTML page, as a proxy or a sign-in page does. Is HUB_URL the "
-        "address of a model hub, and may this machine reach it?",
-        reason="an HTML page came instead",
-        is_transient=False,
-    )
-
-
-def _no_hub(url: str) -> problems.Unreachable:
-    return problems.Unreachable(
-        f"{url} did not answer with JSON. Is HUB_URL the address of a model hub?",
         is_transient=False,
     )
 

@@ -24,8 +24,8 @@ from hub.protocol.transparency.proofs import Verified
 from hub.protocol.transparency.records import VersionProof
 
 if TYPE_CHECKING:
+    from hub.client.answers import Answer
     from hub.client.hub import Hub
-    from hub.client.transport import Answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from metadata.graphs import figures
 from metadata.rdf.graph import Graph
 from metadata.rdf.iris import Places, file_of, variant_of
 from metadata.rdf.quads import count, decimal, link, moment, string
-from runners.benchmarks.selectors import Device
+from runners.benchmarks.machines import Device
 from runners.models import Measurement
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from metadata.rdf.iris import Places
 from metadata.rdf.quads import part
-from metadata.sparql import figures, listing
+from metadata.sparql import figures, list_patterns, listing
 
 # Terms of a variant, then those of its version -> the fact's name in the result.
 _OF_VARIANT = {
@@ -73,7 +73,7 @@ ORDER BY ?fact ?reference ?value
 def _row(places: Places, column: ComparedVariant) -> str:
     version = places.version(column.namespace, column.name, column.number)
     variant = f"{version}#variant-{part(column.variant)}"
-    return f"({listing.literal(column.reference)} <{version}> <{variant}>)"
+    return f"({list_patterns.literal(column.reference)} <{version}> <{variant}>)"
 
 
 def _named(terms: dict[str, str]) -> str:

@@ -23,7 +23,7 @@ from metadata.store import maintenance, services, texts
 from registry.catalogue import conditions
 from registry.models import SearchDocument
 from registry.models.search import EVERYBODY
-from runners.benchmarks import selectors
+from runners.benchmarks import machines
 
 # Things with a named graph of their own.
 _OWN_GRAPHS = ("agents", "licences", "metrics")
@@ -152,7 +152,7 @@ def _undescribed(place: str, kind: Kind, iri: str, name: str) -> str:
 def _environment(digest: str, iri: str) -> str:
     """Of an environment in which a public model was timed: its parts, as the record has them."""
     graph = Graph(_places().catalogue, _places())
-    for row in selectors.environments(AnonymousUser()).filter(pk=digest):
+    for row in machines.environments(AnonymousUser()).filter(pk=digest):
         parts = (
             f"{name}: {value}"
             for name, value in row.parts.items()

@@ -18,8 +18,7 @@ from metadata.rdf.terms import PREFIXES
 from metadata.store import maintenance, texts
 from registry.core.permissions import Actor
 from registry.models import Dataset, RegisteredModel, Version
-from runners.benchmarks import selectors as benchmark_selectors
-from runners.benchmarks import timelines
+from runners.benchmarks import machines, timelines
 from runners.models import Job
 
 
@@ -162,7 +161,7 @@ def of_device(actor: Actor, name: str) -> str:
 
     Raises NotFound, also for a class that only unverified results claim: graphs have none of these.
     """
-    device = benchmark_selectors.device(actor, name)
+    device = machines.device(actor, name)
     if not device.measurements:
         raise problems.NotFound(f"No trusted results found for a device {name}.")
     listing = timelines.of_newest(actor, device=name)

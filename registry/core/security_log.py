@@ -38,6 +38,8 @@ class Kind(enum.StrEnum):
     ACCESS_REFUSED = "access_refused"
     TOKEN_FIRST_USED = "token_first_used"  # noqa: S105
     SESSION_ENDED = "session_ended"
+    INVITATION_SENT = "invitation_sent"
+    INVITATION_REVOKED = "invitation_revoked"
     DOWNLOAD = "download"
 
 

@@ -12,8 +12,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from hub.protocol import problems
-from registry.core import events
+from registry.core import events, security_log
 from registry.core.permissions import Actor, require_admin
+from registry.core.security_log import Kind
 from registry.models import Invitation, Membership, Namespace, User
 from registry.people.services import users
 
@@ -41,7 +42,9 @@ def invite(
         raise problems.StateConflict(
             "Sign-up is closed. Set HUB_SIGN_UP=invitation, or create the account yourself."
         )
-    return _make(email, admin, namespace, role)
+    invitation, secret = _make(email, admin, namespace, role)
+    security_log.report(Kind.INVITATION_SENT, actor=admin, data=_data(invitation))
+    return invitation, secret
 
 
 @transaction.atomic
@@ -55,7 +58,8 @@ def request(*, email: str) -> tuple[Invitation, str]:
 @transaction.atomic
 def revoke(actor: Actor, *, invitation: Invitation) -> None:
     """Delete an invitation, so that its link leads nowhere; for administrators."""
-    require_admin(actor)
+    admin = require_admin(actor)
+    security_log.report(Kind.INVITATION_REVOKED, actor=admin, data=_data(invitation))
     invitation.delete()
 
 
@@ -86,11 +90,12 @@ def accept(*, invitation: Invitation, username: str, password: str) -> User:
     if not Invitation.objects.filter(pk=invitation.pk).delete()[0]:
         raise problems.NotFound("This link was used already. Sign in, or ask for another.")
     user = users.create(username=username, password=password, email=invitation.email)
-    events.record("user.created", user, actor=invitation.invited_by or user)
+    inviter = {"invited_by": invitation.invited_by.username} if invitation.invited_by else {}
+    events.record("user.created", user, actor=user, **inviter)
     if space := invitation.namespace:
-        Membership.objects.create(namespace=space, user=user, role=invitation.role)
-        actor = invitation.invited_by
-        events.record("member.changed", space, actor=actor, user=user.pk, role=invitation.role)
+        role = invitation.role
+        Membership.objects.create(namespace=space, user=user, role=role)
+        events.record("member.changed", space, actor=user, user=user.pk, role=role, **inviter)
     return user
 
 
@@ -112,6 +117,13 @@ def _make(
         expires_at=timezone.now() + timedelta(days=DAYS),
     )
     return row, secret
+
+
+def _data(invitation: Invitation) -> dict[str, str]:
+    """What the security log says of an invitation."""
+    space = invitation.namespace
+    role = {"namespace": space.slug, "role": invitation.role} if space else {}
+    return {"email": invitation.email, **role}
 
 
 def _digest(secret: str) -> str:

@@ -21,7 +21,6 @@ from django.db.models import (
     Exists,
     F,
     Max,
-    Min,
     OuterRef,
     Q,
     QuerySet,
@@ -34,11 +33,9 @@ from hub.protocol import problems
 from hub.protocol.vocabularies import RUNTIMES
 from registry.core.prepared_queries import Prepared
 from registry.models import RegisteredModel, Version
-from runners.models import Comparison, Environment, Measurement
+from runners.models import Comparison, Measurement
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from registry.core.permissions import Actor
 
 # How many results a list holds: those of this hub, and apart from them those that people sent.
@@ -47,8 +44,8 @@ _LONG = ("facts", "derivation")
 _HEAVY = ("variant__facts", "variant__derivation", "record")
 # What a result is counted by: versions with the same content share one measurement.
 EVIDENCE = Concat("record_sha256", Value("-"), "ordinal", output_field=CharField())
-_RESULTS = Count(EVIDENCE, distinct=True)
-_MODELS = Count("variant__version__model", distinct=True)
+RESULT_COUNT = Count(EVIDENCE, distinct=True)
+MODEL_COUNT = Count("variant__version__model", distinct=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,28 +95,6 @@ class Group:
     def first(self) -> Measurement:
         """One of its rows, for what all of them share: device, runtime, scenario, batch."""
         return self.rows[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Device:
-    """A class of machines on which something was measured that its reader may see."""
-
-    name: str
-    title: str
-    kind: str
-    measurements: int
-    models: int
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredRuntime:
-    """A version of a runtime with which something was measured."""
-
-    name: str
-    version: str
-    measurements: int
-    models: int
-    newest: datetime
 
 
 def choices_of(row: Measurement) -> dict[str, Any]:
@@ -354,57 +329,6 @@ def _newest(actor: Actor, limit: int) -> QuerySet[Measurement]:
 @cache
 def _guests_newest(limit: int) -> Prepared:
     return Prepared(lambda: _newest(AnonymousUser(), limit))
-
-
-def devices(actor: Actor) -> list[Device]:
-    """The device classes of the trusted results that the actor may see, the most measured first."""
-    rows = trusted(actor)
-    counts: Any = (
-        rows.values(name=F("device"), kind=F("device_kind"))
-        .annotate(title=Min("device_title"), measurements=_RESULTS, models=_MODELS)
-        .order_by("-measurements", "name")
-    )
-    return [Device(**row) for row in counts]
-
-
-def device(actor: Actor, name: str) -> Device:
-    """One device class; raises NotFound where nothing that the actor may see was measured on it."""
-    for row in devices(actor):
-        if row.name == name:
-            return row
-    unverified = visible(actor).filter(device=name, status__in=Measurement.PUBLIC).first()
-    if unverified is not None:
-        return Device(name, unverified.device_title, unverified.device_kind, 0, 0)
-    raise problems.NotFound(f"No results found for a device {name}.")
-
-
-def runtimes(actor: Actor) -> list[MeasuredRuntime]:
-    """The runtimes of the trusted results that the actor may see, by name, the newest first."""
-    rows = trusted(actor)
-    counts: Any = (
-        rows.values(name=F("runtime"), version=F("runtime_version"))
-        .annotate(measurements=_RESULTS, models=_MODELS, newest=Max("at"))
-        .order_by("name", "-newest")
-    )
-    return [MeasuredRuntime(**row) for row in counts]
-
-
-def environment(actor: Actor, digest: str) -> Environment:
-    """An environment in which something that the actor may see was measured; raises NotFound."""
-    rows = Environment.objects.filter(pk=digest)
-    readable = rows.filter(measurements__in=visible(actor)) | rows.filter(
-        comparisons__candidate__version__in=Version.objects.visible_to(actor)
-    )
-    row = readable.distinct().first()
-    if row is None:
-        raise problems.NotFound("No environment with this digest found.")
-    return row
-
-
-def environments(actor: Actor) -> QuerySet[Environment]:
-    """The environments of the trusted results that the actor may see."""
-    digests = trusted(actor).order_by().values("environment")
-    return Environment.objects.filter(pk__in=digests).order_by("-first_seen_at", "digest")
 
 
 def comparisons_of(*versions: Version) -> list[Comparison]:

@@ -27,7 +27,7 @@ from registry.api.parameters import accepts
 from registry.core.permissions import can
 from registry.models import Version
 from registry.versions import selectors
-from runners.benchmarks import contributions, rankings, scheduling, timelines, unmeasured
+from runners.benchmarks import contributions, machines, rankings, scheduling, timelines, unmeasured
 from runners.benchmarks import selectors as benchmark_selectors
 from runners.benchmarks.timing_jobs import KINDS
 from runners.queue import selectors as jobs
@@ -220,8 +220,8 @@ def across(request: HttpRequest) -> HttpResponse:
                 (value, words, value == parameters["sort"]) for value, words in SORTS.items()
             ],
             "tasks": standings.tasks(request.user, parameters["task"]),
-            "devices": benchmark_selectors.devices(request.user),
-            "runtimes": benchmark_selectors.runtimes(request.user),
+            "devices": machines.devices(request.user),
+            "runtimes": machines.runtimes(request.user),
             "next": f"?{urlencode({**paged, 'cursor': ranking.next})}" if ranking.next else "",
             "first": f"?{urlencode(paged)}" if request.GET.get("cursor") else "",
             "capped": rankings.CANDIDATES if ranking.capped else 0,
@@ -231,7 +231,7 @@ def across(request: HttpRequest) -> HttpResponse:
 
 def device(request: HttpRequest, name: str) -> HttpResponse:
     """Everything that was measured on one class of machines."""
-    row = benchmark_selectors.device(request.user, name)
+    row = machines.device(request.user, name)
     listing = timelines.of_newest(request.user, device=name)
     return render(
         request,
@@ -253,9 +253,7 @@ def device(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def runtime(request: HttpRequest, name: str) -> HttpResponse:
     """Everything that was measured with one runtime."""
-    versions = [
-        version for version in benchmark_selectors.runtimes(request.user) if version.name == name
-    ]
+    versions = [version for version in machines.runtimes(request.user) if version.name == name]
     if not versions:
         raise problems.NotFound(f"No results with {name[:32]}.")
     listing = timelines.of_newest(request.user, runtime=name)

@@ -72,6 +72,7 @@ class NewAccountForm(forms.Form):
     password = forms.CharField(
         label="Password",
         strip=False,
+        help_text=" ".join(password_validation.password_validators_help_texts()),
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
 

@@ -14,12 +14,17 @@ from frontend.parts.addresses import whole
 from frontend.presenters.forms import page
 from hub.protocol import problems
 from registry.api.parameters import accepts
+from registry.core import event_verbs
 from registry.identity import selectors
 from registry.people import audit_log
 
 PAGE = 50
 EVENTS = 20
 FILTERS = ("actor", "kind", "model", "subject", "address", "request_id", "since", "until")
+
+
+def _time() -> forms.DateTimeInput:
+    return forms.DateTimeInput(attrs={"placeholder": "2026-11-30 14:00"})
 
 
 class FilterForm(forms.Form):
@@ -31,8 +36,8 @@ class FilterForm(forms.Form):
     subject = forms.CharField(max_length=61, required=False)
     address = forms.CharField(max_length=64, required=False)
     request_id = forms.CharField(label="Request", max_length=64, required=False)
-    since = forms.DateTimeField(label="From (UTC)", required=False)
-    until = forms.DateTimeField(label="Before (UTC)", required=False)
+    since = forms.DateTimeField(label="From (UTC)", required=False, widget=_time())
+    until = forms.DateTimeField(label="Before (UTC)", required=False, widget=_time())
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -75,10 +80,15 @@ def show(request: HttpRequest) -> HttpResponse:
 
 
 def _events(request: HttpRequest, conditions: dict[str, Any]) -> list[dict[str, Any]]:
-    """The newest events of the subject or model, each with the address of its request."""
-    of = {name: conditions.get(name, "") for name in ("subject", "model")}
-    if not any(of.values()):
+    """What users did to the subject or model, newest first, with the address of each request.
+
+    What jobs of the hub record of a model goes on after its deletion, and is left out.
+    """
+    of = {name: conditions.get(name) for name in ("subject", "model", "actor", "since", "until")}
+    kind = conditions.get("kind", "")
+    if not (of["subject"] or of["model"]) or (kind and kind not in event_verbs.names()):
         return []
-    events = list(audit_log.events(request.user, **of)[:EVENTS])
+    rows = audit_log.events(request.user, verb=kind, **of)
+    events = list(rows.exclude(actor=None)[:EVENTS])
     addresses = selectors.addresses_of(request.user, [event.request_id for event in events])
     return [{"event": event, "address": addresses.get(event.request_id, "")} for event in events]

@@ -21,7 +21,7 @@ from hub.protocol import problems
 from registry.api.parameters import accepts
 from registry.core import account_uses
 from registry.core.permissions import can, require_admin, role_in
-from registry.models import Namespace
+from registry.models import Namespace, User
 from registry.people import selectors
 from registry.people.services import namespaces, users
 from registry.storage.services import quotas
@@ -136,13 +136,7 @@ def accounts(request: HttpRequest) -> HttpResponse:
 def user(request: HttpRequest, username: str) -> HttpResponse:
     """An account for administrators: its state, its roles, and what acts for it."""
     require_admin(request.user)
-    account = selectors.user(username)
-    context = {
-        "account": account,
-        "roles": selectors.roles_of(request.user, account),
-        "dependents": account_uses.dependents(account),
-    }
-    return render(request, "people/user.html", context)
+    return _user(request, selectors.user(username))
 
 
 @never_cache
@@ -155,7 +149,7 @@ def new_password(request: HttpRequest, username: str) -> HttpResponse:
     if request.method != "POST":
         return render(request, "people/new_password.html", {"member": user})
     secret = users.renew_password(request.user, user=user)
-    return _accounts(request, form=UserForm(), made=user, secret=secret)
+    return _user(request, user, secret=secret)
 
 
 @login_required
@@ -207,6 +201,16 @@ def _namespace(
         template_context["deleted_models"] = versions.deleted_models(request.user, space)[:PAGE]
     wrong = form.errors or (quota_post is not None and quota_post.errors)
     return render(request, "people/namespace.html", template_context, status=422 if wrong else 200)
+
+
+def _user(request: HttpRequest, account: User, **more: Any) -> HttpResponse:
+    context = {
+        "account": account,
+        "roles": selectors.roles_of(request.user, account),
+        "dependents": account_uses.dependents(account),
+        **more,
+    }
+    return render(request, "people/user.html", context)
 
 
 def _accounts(request: HttpRequest, form: UserForm, **more: Any) -> HttpResponse:

@@ -31,7 +31,7 @@ _SECURITY_EXAMPLES: Final = (
     "hub security-events --model acme/net --json",
 )
 _SECURITY_COLUMNS: Final = (
-    "at", "actor", "address", "kind", "subject_kind", "subject_id", "model", "request_id",
+    "at", "actor", "address", "token", "kind", "subject_kind", "subject_id", "model", "request_id",
 )  # fmt: skip
 
 

@@ -216,9 +216,10 @@ class Verb:
             print(answer)
         elif self.columns:
             rows = answer if hasattr(answer, "__iter__") else (answer,)
-            output.table(
-                rows, self.columns, f"no {self.operation.partition('.')[0].replace('_', ' ')}"
-            )
+            noun, _, name = self.operation.partition(".")
+            # `users.sessions` lists sessions, `users.list` users.
+            listed = name if name == self.name and name.endswith("s") else noun
+            output.table(rows, self.columns, f"no {listed.replace('_', ' ')}")
         else:
             output.details(answer)
 

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
+from hub.client.answers import Body, read_answer
 from hub.client.cache import Cache, RemoteFile
 from hub.client.config import RETRY_SECONDS, Config
 from hub.client.download import read_small
 from hub.client.retries import Notices
-from hub.client.transport import Body, Transport
+from hub.client.transport import Transport
 from hub.protocol import digests, huggingface, problems
 from hub.protocol.huggingface import Entry
 
@@ -215,7 +216,7 @@ class Source(Transport):
 
     def _problem(self, response: urllib3.BaseHTTPResponse, url: str) -> problems.Problem:
         """What the server says, by the protocol's codes, with what to do about it."""
-        answer = self._read(response, url)
+        answer = read_answer(response, url)
         code = answer.headers.get("X-Error-Code", "")
         line = huggingface.line
         words = line(answer.headers.get("X-Error-Message")) or line(_error(answer.body))

@@ -17,7 +17,8 @@ from hub.protocol import problems, refs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hub.client.transport import Answer, Transport
+    from hub.client.answers import Answer
+    from hub.client.transport import Transport
 
 # A body: bytes, a text, or the path of a file.
 Content: TypeAlias = bytes | str | Path

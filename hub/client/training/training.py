@@ -20,6 +20,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hub.client.answers import Answer
 from hub.client.cache import Cache
 from hub.client.config import Config, expanded
 from hub.client.local_files import LocalFile
@@ -27,7 +28,7 @@ from hub.client.training import identity
 from hub.client.training import tasks as training_tasks
 from hub.client.training.identity import Identity
 from hub.client.training.tasks import Task
-from hub.client.transport import Answer, Transport
+from hub.client.transport import Transport
 from hub.client.upload import Upload
 from hub.protocol import digests, federated, problems, refs, safetensors
 from hub.protocol.federated import Manifest, Part

@@ -12,7 +12,7 @@ from registry.api.addresses import api_url, page_url
 from registry.api.outputs import Column, Columns, Digest, Output, Shape
 from registry.api.serializers import PARAMETERS
 from registry.versions import evidence
-from runners.benchmarks import contributions, rankings, selectors
+from runners.benchmarks import contributions, machines, rankings
 from runners.engine.benchmark import record as form
 from runners.engine.benchmark.typed_record import Process
 from runners.models import (
@@ -226,7 +226,7 @@ class KeyOutput(Output[rankings.Key]):
     )
 
 
-class DeviceOutput(Output[selectors.Device]):
+class DeviceOutput(Output[machines.Device]):
     """A class of machines with benchmark results."""
 
     columns = Columns(

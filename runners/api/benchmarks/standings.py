@@ -19,7 +19,7 @@ from runners.api.benchmarks.measurements import (
     StandingOutput,
 )
 from runners.api.benchmarks.results import whole_number
-from runners.benchmarks import rankings, selectors
+from runners.benchmarks import machines, rankings
 from runners.models import Environment
 
 TEXTS = ("task", "key", "device", "runtime", "provider", "scenario", "precision")
@@ -29,7 +29,7 @@ NUMBERS = ("batch", "max_parameters", "max_bytes")
 class Standings(View):
     """Results across models, their devices and environments."""
 
-    environment = resource(selectors.environment, "digest")
+    environment = resource(machines.environment, "digest")
 
     @extend_schema(
         operation_id="benchmarks_list",
@@ -71,12 +71,12 @@ class Standings(View):
     @listing("devices_list", DeviceOutput)
     def devices(self) -> list[Any]:
         """List device classes, the most measured first."""
-        return selectors.devices(self.request.user)[: pagination.LONGEST]
+        return machines.devices(self.request.user)[: pagination.LONGEST]
 
     @listing("environments_list", EnvironmentOutput)
     def environments(self) -> list[Environment]:
         """List the environments of results that you can see, newest first."""
-        return list(selectors.environments(self.request.user)[: pagination.LONGEST])
+        return list(machines.environments(self.request.user)[: pagination.LONGEST])
 
     read_environment = detail(
         "environments_read",

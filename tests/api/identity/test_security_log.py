@@ -7,7 +7,7 @@ import json
 import pytest
 from django.test import Client
 
-from registry.core import usage
+from registry.core import events, usage
 from registry.identity.models import SecurityEvent
 from registry.models import AccessToken, RegisteredModel
 from registry.versions.services import registered_models
@@ -194,9 +194,23 @@ def test_who_deleted_this_when_and_from_where(api, ada, admin, client):
     assert row["request_id"] == answer["X-Request-Id"]
     client.force_login(admin)
     page = client.get(f"/administration/security-log?subject={subject}").content.decode()
-    assert "Events of this subject" in page
+    assert "What users did to it" in page
     assert page.count("192.0.2.9") == 2  # of the event and of the entry
     assert page.count(answer["X-Request-Id"]) == 2
+
+
+def test_what_jobs_record_later_hides_no_deletion(api, ada, admin, client):
+    version = factories.published(ada)
+    assert api(ada).delete("models/ada/net").status_code == 204
+    for _ in range(30):
+        events.record("conformance.added", version, actor=None, model=version.model)
+    client.force_login(admin)
+    address = "/administration/security-log?model=ada/net"
+    page = client.get(address).content.decode()
+    assert "model.deleted" in page
+    assert "conformance.added</th>" not in page
+    none = client.get(f"{address}&kind=model.moved").content.decode()
+    assert "What users did to it" not in none
 
 
 def test_only_administrators_read_it(api, ada, admin, client):

@@ -216,6 +216,22 @@ def test_the_owner_hears_of_new_devices_and_tokens_alone(ada, inbox, events_deli
     assert "laptop" not in inbox.texts()[-1]
 
 
+def test_the_owner_hears_of_another_password(ada, admin, inbox, events_delivered):
+    ada.email = "ada@example.org"
+    ada.save()
+    own = browser(name=admin.username)
+    with events_delivered():
+        answer = own.post("/administration/accounts/ada/password")
+    assert "changes it at the next sign-in" in answer.content.decode()
+    for _ in range(2):
+        with events_delivered():
+            usage.notes.flush()
+    assert [message["Subject"] for message in inbox.mails] == [
+        "Password changed on http://testserver"
+    ]
+    assert f"by the administrator {admin.username}" in inbox.texts()[0]
+
+
 def test_a_mail_server_that_is_away_stops_no_sign_in(ada, settings, events_delivered):
     with mail.server(settings):
         pass

@@ -9,6 +9,8 @@ from django.test import Client
 from django.utils import timezone
 
 from hub.server import backends
+from registry.core import usage
+from registry.identity.models import SecurityEvent
 from registry.models import AccessToken, Event, Invitation, Membership, Namespace, User
 from registry.people.services import tokens
 from tests import mail
@@ -113,7 +115,12 @@ def test_administrators_invite_to_a_role(client, settings, inbox, admin):
     assert "writer in" in " ".join(guest.get(inbox.link()).content.decode().split())
     assert register(guest, inbox.link()).status_code == 302
     assert Membership.objects.get(namespace=space, user__username="grace").role == "writer"
-    assert Event.objects.get(verb="user.created").actor == admin
+    created = Event.objects.get(verb="user.created")
+    assert (created.actor.username, created.data["invited_by"]) == ("grace", admin.username)
+    usage.notes.flush()
+    sent = SecurityEvent.objects.get(kind="invitation_sent")
+    assert (sent.actor, sent.data["email"]) == (admin, "grace@example.org")
+    assert (sent.data["namespace"], sent.data["role"]) == ("lab", "writer")
 
 
 def test_several_people_are_invited_at_once(client, settings, inbox, admin):

@@ -6,8 +6,7 @@ import socket
 
 import pytest
 
-from hub.client import retries
-from hub.client import transport as transports
+from hub.client import answers, retries
 from hub.client.config import Config
 from hub.client.transport import Transport
 from hub.protocol import problems
@@ -239,7 +238,7 @@ def test_pools_are_not_shared_with_a_forked_child(transport):
 
 
 def test_too_large_an_answer_is_not_read(fake, transport, monkeypatch):
-    monkeypatch.setattr(transports, "LARGEST_ANSWER_BYTES", 1000)
+    monkeypatch.setattr(answers, "LARGEST_ANSWER_BYTES", 1000)
     fake.answers.append((200, {}, b"x" * 5_000_000))
     with pytest.raises(problems.Unreachable, match="too large"):
         transport.request("GET", "/api/v1/whoami")

@@ -15,10 +15,10 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+from hub.client.answers import Answer
 from hub.client.hub import Hub
 from hub.client.retries import Notices, Retries
 from hub.client.training import identity, torch, training
-from hub.client.transport import Answer
 from hub.protocol import federated, problems, safetensors
 from hub.protocol.federated import Manifest, Part
 

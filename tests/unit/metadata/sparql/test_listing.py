@@ -13,7 +13,7 @@ from django.db import transaction
 
 from hub.protocol import filters
 from metadata.models import NamedGraph
-from metadata.sparql import listing
+from metadata.sparql import list_patterns, listing
 from metadata.store import maintenance
 from registry.catalogue import search
 from registry.catalogue.query import Query
@@ -321,7 +321,7 @@ def test_most_filters_narrow_to_something(store):
 
 
 def test_every_choice_has_a_pattern():
-    assert set(listing._WRITERS) == set(filters.CHOICES)
+    assert set(list_patterns.WRITERS) == set(filters.CHOICES)
 
 
 @pytest.mark.parametrize(

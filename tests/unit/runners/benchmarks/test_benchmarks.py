@@ -19,6 +19,7 @@ from runners.benchmarks import (
     calibrations,
     comparisons,
     contributions,
+    machines,
     rankings,
     record_checks,
     records,
@@ -344,14 +345,14 @@ def test_what_is_private_shows_nowhere(version, ada, bob):
     for somebody in (GUEST, bob):
         assert rankings.across(somebody, rankings.Selection()).keys == ()
         assert selectors.newest(somebody) == []
-        assert selectors.devices(somebody) == []
-        assert selectors.runtimes(somebody) == []
+        assert machines.devices(somebody) == []
+        assert machines.runtimes(somebody) == []
         with pytest.raises(problems.NotFound):
-            selectors.environment(somebody, row.environment_id)
+            machines.environment(somebody, row.environment_id)
         with pytest.raises(problems.NotFound):
-            selectors.device(somebody, row.device)
-    assert selectors.environment(ada, row.environment_id) == row.environment
-    assert selectors.device(ada, row.device).measurements == 1
+            machines.device(somebody, row.device)
+    assert machines.environment(ada, row.environment_id) == row.environment
+    assert machines.device(ada, row.device).measurements == 1
 
 
 @pytest.mark.usefixtures("lists")

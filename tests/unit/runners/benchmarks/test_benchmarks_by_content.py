@@ -9,7 +9,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from registry.core import outbox
-from runners.benchmarks import rankings, scheduling, selectors
+from runners.benchmarks import machines, rankings, scheduling, selectors
 from runners.benchmarks.timing_jobs import IDLE
 from runners.graphs import differences
 from runners.models import Comparison, Job, Measurement
@@ -92,8 +92,8 @@ def test_a_rank_counts_each_measurement_once(ada, bob, bench):
     places = {row.row.variant.version.model.name: row.rank for row in found.items}
     assert places == {"one": 1, "two": 1, "slow": 2}
     assert [key.results for key in found.keys] == [2]
-    assert [device.measurements for device in selectors.devices(ada)] == [2]
-    assert [runtime.measurements for runtime in selectors.runtimes(ada)] == [2]
+    assert [device.measurements for device in machines.devices(ada)] == [2]
+    assert [runtime.measurements for runtime in machines.runtimes(ada)] == [2]
     assert len(selectors.newest(ada)) == 2
     assert results_of(slow).exists()
 
