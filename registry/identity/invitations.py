@@ -90,12 +90,14 @@ def accept(*, invitation: Invitation, username: str, password: str) -> User:
     if not Invitation.objects.filter(pk=invitation.pk).delete()[0]:
         raise problems.NotFound("This link was used already. Sign in, or ask for another.")
     user = users.create(username=username, password=password, email=invitation.email)
-    inviter = {"invited_by": invitation.invited_by.username} if invitation.invited_by else {}
-    events.record("user.created", user, actor=user, **inviter)
+    inviter = invitation.invited_by.username if invitation.invited_by else ""
+    events.record("user.created", user, actor=user, invited_by=inviter)
     if space := invitation.namespace:
         role = invitation.role
         Membership.objects.create(namespace=space, user=user, role=role)
-        events.record("member.changed", space, actor=user, user=user.pk, role=role, **inviter)
+        events.record(
+            "member.changed", space, actor=user, user=user.pk, role=role, invited_by=inviter
+        )
     return user
 
 
