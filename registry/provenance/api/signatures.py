@@ -11,7 +11,16 @@ from rest_framework.request import Request
 
 from hub.protocol import publishers
 from registry.api.inputs import OPTIONAL_TEXT, Input
-from registry.api.operations import Stored, VersionView, View, command, operation, resource, rows
+from registry.api.operations import (
+    ModelView,
+    Stored,
+    VersionView,
+    View,
+    command,
+    operation,
+    resource,
+    rows,
+)
 from registry.api.outputs import Column, Columns, Digest, Output
 from registry.people import selectors as people_selectors
 from registry.provenance.signature_models import NamespaceSigner, VersionSignature
@@ -39,6 +48,16 @@ class SignatureOutput(Output[Signature]):
         Column("declared_as", help_text="title of the signer there; empty if it does not count"),
         "created_at",
         Column("created_by", help_text="user who added the signature"),
+    )
+
+
+class ModelSignatureOutput(Output[VersionSignature]):
+    """A signature of a version in the list of its model."""
+
+    columns = Columns(
+        Column("number", "version.number", help_text="number of the version"),
+        Column("sha256", field=Digest, help_text="digest of the bundle"),
+        Column("public_key", help_text="public key of the signer as PEM"),
     )
 
 
@@ -90,6 +109,17 @@ class SignerInput(Input):
             help_text="e-mail address, URI, host name or subject in their certificates; every "
             "name if empty",
         ),
+    )
+
+
+class ModelSignatures(ModelView):
+    """The signatures of all versions of a model."""
+
+    index = rows(
+        "signatures_of_model",
+        selectors.of_model,
+        "List the signatures of all versions of a model, which mirrors copy.",
+        ModelSignatureOutput,
     )
 
 

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from hub.protocol import problems
 from hub.protocol.publishers import SignerKind
 from registry.core.permissions import Actor
-from registry.models import Namespace, Version
+from registry.models import Namespace, RegisteredModel, Version
 from registry.provenance.signature_models import NamespaceSigner, VersionSignature
 
 
@@ -92,6 +92,12 @@ def of_version(version: Version) -> list[Signature]:
     signers = NamespaceSigner.objects.filter(namespace=version.model.namespace_id)
     declared = list(signers)
     return [Signature(row, _declared_as(row, declared)) for row in rows]
+
+
+def of_model(_: Actor, model: RegisteredModel) -> QuerySet[VersionSignature]:
+    """The signatures of all versions of a model that the actor sees, oldest first."""
+    rows = VersionSignature.objects.filter(version__model=model).select_related("version")
+    return rows.defer("bundle").order_by("pk")
 
 
 def bundle(_: Actor, version: Version, sha256: str) -> str:
