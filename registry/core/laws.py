@@ -56,6 +56,14 @@ def set_by(laws: Iterable[Law]) -> migrations.RunPython:
     )
 
 
+def lifted_by(laws: Iterable[Law]) -> migrations.RunPython:
+    """The operation that lifts laws while their table changes; undone, it sets them."""
+    names = tuple(laws)
+    return migrations.RunPython(
+        lambda _, editor: _drop(editor, names), lambda _, editor: _create(editor, names)
+    )
+
+
 def _create(editor: Any, laws: tuple[Law, ...]) -> None:
     # No parameters, not even none of them: a condition may hold a percent sign.
     for name, table, event, refused, message in laws:

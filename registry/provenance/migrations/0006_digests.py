@@ -1,4 +1,4 @@
-"""Laws of digests, kept by triggers: a signed text is stored under its own SHA-256 alone."""
+"""A law kept by a trigger: an attestation is stored under the SHA-256 of its envelope alone."""
 
 from django.db import migrations
 
@@ -9,11 +9,6 @@ LAWS = [
         "law_attestation_digest", "provenance_attestation", "INSERT",
         laws.other_sha256("digest", "envelope"),
         "the digest of an attestation is that of its envelope",
-    ),
-    (
-        "law_versionsignature_digest", "provenance_versionsignature", "INSERT",
-        laws.other_sha256("sha256", "bundle"),
-        "the digest of a signature is that of its bundle",
     ),
 ]
 

@@ -58,6 +58,11 @@ class Signature:
         return self.row.issuer
 
     @property
+    def identity_issuer(self) -> str:
+        """Who vouched for the identity of a keyless signature; empty for others."""
+        return self.row.identity_issuer
+
+    @property
     def expires_at(self) -> datetime | None:
         """When that certificate expires."""
         return self.row.signer.expires_at
