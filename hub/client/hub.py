@@ -108,9 +108,9 @@ class Hub(Catalogue, Groups):
         files of the version: the fingerprint of a key (`sha256:…`), a PEM file of a public key or
         of certificate authorities, a name in certificates that HUB_SIGNATURE_AUTHORITIES vouch for,
         or an identity and its issuer (`ada@zoo.example via https://accounts.example`).
-        With `wait` a version that is still being checked is waited for, up to an hour. Raise `NotFound`, `VariantMissing`, `DigestMismatch`,
-        `SignatureMissing`, `Unreachable`, `NotCached` when offline, `ChecksPending`, or with `wait`
-        `ChecksFailed`.
+        With `wait` a version that is still being checked is waited for, up to an hour. Raise
+        `NotFound`, `VariantMissing`, `DigestMismatch`, `SignatureMissing`, `Unreachable`,
+        `NotCached` when offline, `ChecksPending`, or with `wait` `ChecksFailed`.
         """
         from hub.client import loading  # noqa: PLC0415  (each verb imports what it needs)
 
