@@ -65,7 +65,7 @@ def renew(verifier: str) -> None:
 
 
 def _row(verifier: str) -> SigningKey:
-    row = next(iter(_KEY.instances(verifier)), None)
+    row: SigningKey | None = next(iter(_KEY.instances(verifier)), None)
     if row is None:
         raise KeyUnusableError(
             f"The database has no private key for {verifier}, the present key of the log. Restore "

@@ -55,7 +55,9 @@ def add(api, version, bundle):
     return api(version.created_by).post(SIGNATURES, {"bundle": bundle})
 
 
-def test_an_identity_signs_and_is_shown_with_its_issuer(version, files, instance, api, tmp_path):
+def test_an_identity_signs_and_is_shown_with_its_issuer(
+    version, files, instance, api, tmp_path, graphs
+):
     answer = add(api, version, instance.sign(files, folder=tmp_path))
     assert answer.status_code == 201, answer.json()
     row = answer.json()
