@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def fill(records: int) -> RegisteredModel:
-    """Make a log of so many records of a model."""
+    """Make a log of this number of records of a model."""
     from django.core.management import call_command
     from django.db import connection
     from django.utils import timezone
@@ -123,7 +123,7 @@ def event_of(model: RegisteredModel, number: int) -> Event:
 
 
 def measure(records: int, runs: int) -> bool:
-    """Print what an append costs with so many records; whether that is within the goal."""
+    """Print what an append costs with this number of records; whether that is within the goal."""
     from django.db import connection, transaction
 
     from registry.core import outbox

@@ -1,6 +1,6 @@
 """A Sigstore instance of the tests' own: Fulcio, its log of certificates, and Rekor.
 
-Its keys are made anew for each process, and it signs as the services do: RFC 6962 for the
+Each process makes its own keys, and it signs as the services do: RFC 6962 for the
 certificate log, signed entry timestamps and checkpoints for Rekor.
 """
 
@@ -203,8 +203,8 @@ class Sigstore:
         )
         draft = builder.sign(self.authority, hashes.SHA256())
         timestamp = self._certificate_timestamp(draft, at)
-        listed = x509.UnrecognizedExtension(_TIMESTAMPS, _tagged(0x04, timestamp))
-        return builder.add_extension(listed, False).sign(self.authority, hashes.SHA256())
+        extension = x509.UnrecognizedExtension(_TIMESTAMPS, _tagged(0x04, timestamp))
+        return builder.add_extension(extension, False).sign(self.authority, hashes.SHA256())
 
     def _certificate_timestamp(self, draft: x509.Certificate, at: datetime) -> bytes:
         """The list of one timestamp of a certificate (RFC 6962, section 3.2 and 3.3)."""
@@ -348,7 +348,7 @@ def identity_token(mail: str = signers.MAIL, issuer: str = ISSUER) -> str:
         "iat": now - timedelta(minutes=1), "nbf": now - timedelta(minutes=1),
         "exp": now + timedelta(minutes=5),
     }  # fmt: skip
-    return jwt.encode(claims, "a secret of the provider, which nobody verifies", "HS256")
+    return jwt.encode(claims, "a secret of the provider, not verified here", "HS256")
 
 
 def _encoded(payload: bytes) -> bytes:

@@ -50,7 +50,7 @@ class Config:
     says when the SHA-256 of a cached file is computed again: `changed` or `always`.
     ``signed_by`` are signers of whom one must have signed what is loaded, none for no demand;
     ``signature_authorities`` is a PEM file of those who vouch for names in certificates,
-    ``sigstore_root`` the trusted_root.json by which signatures without a key are verified.
+    ``sigstore_root`` the trusted_root.json that verifies signatures without a key.
     """
 
     url: str

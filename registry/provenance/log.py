@@ -76,7 +76,7 @@ class Entry:
 
 def on_event(_: Subject) -> None:
     """Record everything that waits; the delivery of the event is among it until this returns."""
-    # Whoever delivers has a savepoint already.
+    # The outbox has a savepoint already.
     with transaction.atomic(savepoint=False):
         if not lock() and not _begin_small():
             return

@@ -114,5 +114,5 @@ class StoredTree:
 
 
 def _levels(size: int) -> int:
-    """How many levels of tiles a tree of so many leaves has."""
+    """How many levels of tiles a tree of this size has."""
     return max(1, -(-size.bit_length() // TILE_HEIGHT))

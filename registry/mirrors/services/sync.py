@@ -288,10 +288,10 @@ class Turn:
         rows = model.mirrored_versions.filter(
             state=State.STORED, version__state__in=Version.SERVED
         ).select_related("version__model__namespace")
-        stored = {row.number: row.version for row in rows if row.version is not None}
+        by_number = {row.number: row.version for row in rows if row.version is not None}
         refusals: dict[int, str] = {}
-        for documents in mirrored_documents if stored else ():
-            for number, text in documents.take(self._actor, stored, fetch).items():
+        for documents in mirrored_documents if by_number else ():
+            for number, text in documents.take(self._actor, by_number, fetch).items():
                 refusals[number] = f"{refusals.get(number, '')} {text}".strip()
         for row in rows:
             problem = clean(refusals.get(row.number, ""))

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 from registry.core import laws
 
-# SQLite makes the table anew.
+# SQLite recreates the table.
 APPEND_ONLY = [
     (
         f"law_versionsignature_{event.lower()}", "provenance_versionsignature", event, "1 = 1",

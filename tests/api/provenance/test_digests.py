@@ -1,4 +1,4 @@
-"""Signed texts are stored under their own digests alone, whoever writes the row."""
+"""Signed texts are stored under their own digests alone, by every writer."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_an_identity_counts_with_its_issuer_alone(
 def test_the_authority_of_an_instance_vouches_for_no_identity(
     version, files, instance, api, tmp_path
 ):
-    """Whoever declares it as authority means its certificates, not who signed in where."""
+    """An authority certifies identities of several issuers."""
     now = datetime.now(UTC)
     add(api, version, instance.sign(files, folder=tmp_path, at=now - timedelta(minutes=2)))
     pem = signers._pem(instance.certificate).decode()
