@@ -53,7 +53,7 @@ def take(actor: User, versions: Mapping[int, Version], fetch: Fetch) -> Mapping[
         )
     )
     refusals: dict[int, list[str]] = defaultdict(list)
-    for row in _listed(fetch, versions):
+    for row in _source_signatures(fetch, versions):
         version = versions[row.number]
         try:
             if (row.number, row.hex_digest) not in present:
@@ -68,7 +68,7 @@ def take(actor: User, versions: Mapping[int, Version], fetch: Fetch) -> Mapping[
     return {number: " ".join(texts) for number, texts in refusals.items()}
 
 
-def _listed(fetch: Fetch, versions: Mapping[int, Version]) -> Iterator[SourceSignature]:
+def _source_signatures(fetch: Fetch, versions: Mapping[int, Version]) -> Iterator[SourceSignature]:
     """The signatures that the source lists of these versions, as many as each may have."""
     try:
         content = fetch(PATH)
