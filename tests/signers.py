@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -41,10 +42,10 @@ class Authority:
         self.key = ec.generate_private_key(ec.SECP256R1())
         self.name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         self.folder = folder
-        usage = _usage(key_cert_sign=True)
+        usages = usage(key_cert_sign=True)
         builder = self._builder(self.name, self.key.public_key(), days=30)
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
-        self.certificate = builder.add_extension(usage, True).sign(self.key, hashes.SHA256())
+        self.certificate = builder.add_extension(usages, True).sign(self.key, hashes.SHA256())
         self.path = folder / f"{name.replace(' ', '-')}.pem"
         self.path.write_bytes(_pem(self.certificate))
 
@@ -55,7 +56,7 @@ class Authority:
         names = x509.SubjectAlternativeName([x509.RFC822Name(mail)])
         builder = self._builder(subject, private.public_key(), days=days)
         builder = builder.add_extension(names, False)
-        builder = builder.add_extension(_usage(digital_signature=signs), True)
+        builder = builder.add_extension(usage(digital_signature=signs), True)
         made = path.with_suffix(".crt")
         made.write_bytes(_pem(builder.sign(self.key, hashes.SHA256())))
         return made
@@ -86,13 +87,19 @@ def bundle(
     return SigningKey(str(path), certificate, chain).sign(files, "ada/net").bundle
 
 
+def digests_in(folder: Path) -> dict[str, str]:
+    """The SHA-256 (hex) of each file of a folder."""
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
 def model_signing(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run the command line of model-signing."""
     command = [sys.executable, "-m", "model_signing", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
-def _usage(**uses: bool) -> x509.KeyUsage:
+def usage(**uses: bool) -> x509.KeyUsage:
+    """The usages of a key that are given, and no others."""
     names = (
         "digital_signature", "content_commitment", "key_encipherment", "data_encipherment",
         "key_agreement", "key_cert_sign", "crl_sign", "encipher_only", "decipher_only",

@@ -46,7 +46,8 @@ def add_get(commands: Any) -> None:
         metavar="SIGNER",
         action="append",
         help="download only what this signer signed: fingerprint of a key, PEM file of a key or of "
-        "certificate authorities, or name in a certificate; may be repeated, one is enough",
+        'certificate authorities, name in a certificate, or identity and issuer ("ada@zoo.example '
+        'via https://accounts.example"); may be repeated, one is enough',
     )
     get.add_argument(
         "--layout",

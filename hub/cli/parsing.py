@@ -15,7 +15,7 @@ _ENVIRONMENT = (
     "environment variables: HUB_URL (default: http://127.0.0.1:8000; mirrors after commas), "
     "HUB_TOKEN, HUB_CACHE, HUB_OFFLINE, HUB_RETRY_SECONDS (default: 60), HUB_VERIFY (changed or "
     "always), HUB_CA_BUNDLE, HUB_CLIENT_CERTIFICATE, HUB_CLIENT_KEY, HUB_KEY_PASSWORD, "
-    "HUB_REQUIRE_SIGNATURE, HUB_SIGNATURE_AUTHORITIES"
+    "HUB_REQUIRE_SIGNATURE, HUB_SIGNATURE_AUTHORITIES, HUB_SIGSTORE_CONFIG, HUB_SIGSTORE_ROOT"
 )
 _INVALID_CHOICE = re.compile(r"argument (?:command|source|verb): invalid choice: '([^']*)'")
 

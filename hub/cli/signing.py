@@ -43,8 +43,8 @@ def add_key(parser: argparse.ArgumentParser, option: str) -> None:
     parser.add_argument(
         option,
         metavar="KEY",
-        help="private key of the publisher: a PEM file, or a PKCS #11 URI (HUB_KEY_PASSWORD is the "
-        "password of the file)",
+        help="private key of the publisher: a PEM file, a PKCS #11 URI (HUB_KEY_PASSWORD is the "
+        "password of the file), or keyless, to sign by an identity",
     )
     parser.add_argument(
         "--certificate", type=Path, metavar="FILE", help="PEM file of the key's certificate"

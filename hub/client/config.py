@@ -49,7 +49,8 @@ class Config:
     ``first_retry_seconds`` how long a connection is tried before any has succeeded. ``verify``
     says when the SHA-256 of a cached file is computed again: `changed` or `always`.
     ``signed_by`` are signers of whom one must have signed what is loaded, none for no demand;
-    ``signature_authorities`` is a PEM file of those who vouch for names in certificates.
+    ``signature_authorities`` is a PEM file of those who vouch for names in certificates,
+    ``sigstore_root`` the trusted_root.json that verifies signatures without a key.
     """
 
     url: str
@@ -66,6 +67,7 @@ class Config:
     verify: str = CHANGED
     signed_by: tuple[str, ...] = ()
     signature_authorities: Path | None = None
+    sigstore_root: Path | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "url", check_url(self.url))
@@ -125,6 +127,7 @@ class Config:
         if retry_seconds is None:
             retry_seconds = _retry_seconds(environ)
         vouching = environ.get("HUB_SIGNATURE_AUTHORITIES")
+        root = environ.get("HUB_SIGSTORE_ROOT")
         if signed_by is None:
             signed_by = environ.get("HUB_REQUIRE_SIGNATURE", "").strip() or None
         authorities = environ.get("HUB_CA_BUNDLE")
@@ -150,6 +153,7 @@ class Config:
             signature_authorities=expanded(vouching, "HUB_SIGNATURE_AUTHORITIES")
             if vouching
             else None,
+            sigstore_root=expanded(root, "HUB_SIGSTORE_ROOT") if root else None,
         )
 
 

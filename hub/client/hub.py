@@ -106,11 +106,11 @@ class Hub(Catalogue, Groups):
         has a default. Only the files of the model itself are
         fetched, each verified by its SHA-256. `signed_by` demands that one of these signed all
         files of the version: the fingerprint of a key (`sha256:…`), a PEM file of a public key or
-        of certificate authorities, or a name in certificates that HUB_SIGNATURE_AUTHORITIES vouch
-        for. With `wait` a version that is still being checked is
-        waited for, up to an hour. Raise `NotFound`, `VariantMissing`, `DigestMismatch`,
-        `SignatureMissing`, `Unreachable`, `NotCached` when offline, `ChecksPending`, or with `wait`
-        `ChecksFailed`.
+        of certificate authorities, a name in certificates that HUB_SIGNATURE_AUTHORITIES vouch for,
+        or an identity and its issuer (`ada@zoo.example via https://accounts.example`).
+        With `wait` a version that is still being checked is waited for, up to an hour. Raise
+        `NotFound`, `VariantMissing`, `DigestMismatch`, `SignatureMissing`, `Unreachable`,
+        `NotCached` when offline, `ChecksPending`, or with `wait` `ChecksFailed`.
         """
         from hub.client import loading  # noqa: PLC0415  (each verb imports what it needs)
 

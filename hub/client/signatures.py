@@ -22,8 +22,11 @@ from hub.client.rest import answers
 from hub.client.transport import Transport
 from hub.counting import plural
 from hub.protocol import digests, problems, publishers
-from hub.protocol.publishers import Bundle, SignatureError, Signer, TrustedSigner
+from hub.protocol.publishers import Bundle, Signer, TrustedSigner
+from hub.protocol.signed_statements import SignatureError
 
+# Between an identity and who vouches for it.
+_VIA = " via "
 _CURE = (
     "Nothing was loaded. Ask the publisher for a signature (`hub sign`), or accept the signer with "
     "signed_by, --signed-by or HUB_REQUIRE_SIGNATURE."
@@ -62,7 +65,8 @@ def trusted(signed_by: Iterable[str], authorities: Path | None) -> tuple[Trusted
     """The signers that a reader names; raises `InvalidRequest`, `LibraryMissing`.
 
     Each is a fingerprint (`sha256:…`), a file with a public key or with certificate authorities
-    (PEM), or a name in certificates that ``authorities``, a PEM file, vouch for.
+    (PEM), a name in certificates that ``authorities``, a PEM file, vouch for, or an identity and
+    its issuer (`ada@zoo.example via https://accounts.example`).
     """
     require_library()
     try:
@@ -88,9 +92,9 @@ def demand(
         demands.append(settings.signers_in(signed_by))
     for names in demands:
         signers = trusted(names, config.signature_authorities)
-        findings = inspect(stored(cache, resolved), resolved)
+        findings = inspect(stored(cache, resolved), resolved, config.sigstore_root)
         if not _has_one(findings, signers) and not config.offline:
-            findings = inspect(fetch(transport, cache, resolved), resolved)
+            findings = inspect(fetch(transport, cache, resolved), resolved, config.sigstore_root)
         if not _has_one(findings, signers):
             raise problems.SignatureMissing(_refusal(resolved, findings, signers))
 
@@ -130,14 +134,17 @@ def read(rows: Any) -> list[SignatureCopy]:
     return [SignatureCopy(**{name: str(row[name]) for name in names}) for row in rows]
 
 
-def inspect(signatures: Iterable[SignatureCopy], resolved: Resolved) -> list[Finding]:
+def inspect(
+    signatures: Iterable[SignatureCopy], resolved: Resolved, sigstore_root: Path | None
+) -> list[Finding]:
     """Verify each bundle over the files that a reference means."""
     files = {file.path: file.sha256 for file in resolved.files}
     findings = []
     for signature in signatures:
         try:
             bundle = Bundle.read(signature.bundle)
-            signer = bundle.verify("" if bundle.certificates else signature.public_key)
+            public_key = "" if bundle.certificates else signature.public_key
+            signer = bundle.verify(public_key, sigstore_root)
         except SignatureError as error:
             findings.append(Finding(signature, None, str(error)))
         else:
@@ -145,7 +152,9 @@ def inspect(signatures: Iterable[SignatureCopy], resolved: Resolved) -> list[Fin
     return findings
 
 
-def lines(signatures: Sequence[SignatureCopy], resolved: Resolved) -> list[tuple[bool, str]]:
+def lines(
+    signatures: Sequence[SignatureCopy], resolved: Resolved, sigstore_root: Path | None
+) -> list[tuple[bool, str]]:
     """Whether each signature is one of the files that a reference means, and a sentence."""
     if not signatures:
         return []
@@ -155,7 +164,7 @@ def lines(signatures: Sequence[SignatureCopy], resolved: Resolved) -> list[tuple
         return [(False, str(error))]
     space, count = resolved.ref.namespace, plural(len(resolved.files), "file")
     rows = []
-    for finding in inspect(signatures, resolved):
+    for finding in inspect(signatures, resolved, sigstore_root):
         title = finding.signature.declared_as
         declared = f"declares the signer as {title!r}" if title else "does not declare the signer"
         if finding.signer is None:
@@ -190,6 +199,9 @@ def _bundle(transport: Transport, address: str) -> str:
 def _trusted(text: str, authorities: Path | None) -> TrustedSigner:
     if text.startswith(digests.PREFIX):
         return TrustedSigner(key=digests.format(digests.parse(text)))
+    name, via, issuer = text.partition(_VIA)
+    if via:
+        return TrustedSigner(name=name.strip(), identity_issuer=issuer.strip())
     path = Path(text)
     if path.is_file():
         pem = path.read_text("ascii")

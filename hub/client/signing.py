@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from hub.client.local_files import CARD, LocalFile
 from hub.client.transport import Transport
 from hub.protocol import digests, problems, publishers
-from hub.protocol.publishers import Bundle, SignatureError
+from hub.protocol.publishers import Bundle
+from hub.protocol.signed_statements import SignatureError
 
 if TYPE_CHECKING:
     from model_signing.manifest import Manifest
 
 PKCS11 = "pkcs11:"
+KEYLESS = "keyless"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,10 @@ class NewSignature:
 @dataclass(frozen=True, slots=True)
 class SigningKey:
     """A private key: a PEM file or a PKCS #11 URI (RFC 7512), perhaps with its certificate.
+
+    The place `keyless` means none: a Sigstore instance certifies the identity of the user for this
+    signature. It is that of the ClientTrustConfig in HUB_SIGSTORE_CONFIG, or the public one. The
+    identity token comes from SIGSTORE_ID_TOKEN, from the CI that this runs in, or from a browser.
 
     ``chain`` are files of certificates that lead from it to an authority, with that of the
     authority or without; ``password`` is that of the PEM file.
@@ -54,9 +60,13 @@ class SigningKey:
         config.set_hashing_config(_Digests(files))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "bundle"
-            config.sign(name, path)
+            if self.place == KEYLESS:
+                _sign_keyless(config, name, path)
+            else:
+                config.sign(name, path)
             text = path.read_text("utf-8")
-        return NewSignature(text, "" if self.certificate else self._public_key(config))
+        has_key = self.certificate is None and self.place != KEYLESS
+        return NewSignature(text, self._public_key(config) if has_key else "")
 
     def _config(self) -> Any:
         """What model-signing needs to sign with the key."""
@@ -72,6 +82,8 @@ class SigningKey:
                 "Signing needs model-signing: pip install 'onnx-hub[signing]'."
             ) from None
         config: Any = cast("Any", signing).Config()
+        if self.place == KEYLESS:
+            return config
         try:
             if not self.place.startswith(PKCS11):
                 return self._with_file(config)
@@ -123,6 +135,24 @@ def key_of(key: SigningKey | str | os.PathLike[str] | None) -> SigningKey:
     return key if isinstance(key, SigningKey) else SigningKey(os.fspath(key or ""))
 
 
+def _sign_keyless(config: Any, name: str, path: Path) -> None:
+    """Sign by an identity, which a Sigstore instance certifies; raises InvalidRequest."""
+    trust = os.environ.get("HUB_SIGSTORE_CONFIG")
+    try:
+        config.use_sigstore_signer(
+            use_ambient_credentials=True,
+            identity_token=os.environ.get("SIGSTORE_ID_TOKEN"),
+            trust_config=Path(trust) if trust else None,
+        ).sign(name, path)
+    # model-signing and sigstore let errors of several libraries through.
+    except Exception as error:  # noqa: BLE001
+        raise problems.InvalidRequest(
+            f"The Sigstore instance did not sign ({problems.one_line(str(error))}). Set "
+            "HUB_SIGSTORE_CONFIG to its ClientTrustConfig and SIGSTORE_ID_TOKEN to an identity "
+            "token, or sign with a key."
+        ) from None
+
+
 def digests_of(files: Iterable[LocalFile], card: str | None) -> dict[str, str]:
     """The SHA-256 of each file that a push of these makes a version of."""
     own = {file.path: file.sha256 for file in files}
@@ -132,15 +162,18 @@ def digests_of(files: Iterable[LocalFile], card: str | None) -> dict[str, str]:
 def add(transport: Transport, name: str, number: int, signature: NewSignature) -> dict[str, Any]:
     """Send a signature to a version, unless its signer has signed it already; return it."""
     address = f"/api/v1/models/{name}/versions/{number}/signatures"
+    content = {"bundle": signature.bundle, "public_key": signature.public_key}
     try:
-        signer = Bundle.read(signature.bundle).verify(signature.public_key)
+        bundle = Bundle.read(signature.bundle)
+        if bundle.keyless:  # its certificate is new; the hub verifies it
+            return dict(transport.request("POST", address, content=content, repeatable=True).json())
+        signer = bundle.verify(signature.public_key)
     except SignatureError as error:
         raise problems.SignatureInvalid(str(error)) from None
     end = signer.expires_at
     for row in transport.get(address)["items"]:
         if (row["key"], row["expires_at"]) == (signer.key, end and end.strftime("%Y-%m-%dT%XZ")):
             return dict(row)
-    content = {"bundle": signature.bundle, "public_key": signature.public_key}
     return dict(transport.request("POST", address, content=content, repeatable=True).json())
 
 

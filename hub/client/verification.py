@@ -65,7 +65,7 @@ def verify(hub: Hub, ref: str) -> tuple[list[Result], dict[str, Any]]:
         _bytes(hub, resolved),
     ]
     copies = signatures.fetch(hub.reads, hub.cache, resolved)
-    results += _signatures(copies, resolved)
+    results += _signatures(copies, resolved, hub.config.sigstore_root)
     bundle = {
         "hub": url, "label": label or "", "resolution": answer.json(), "proof": asdict(proof),
         "attestations": None if signed is None else asdict(signed),
@@ -109,7 +109,7 @@ def verify_bundle(hub: Hub, bundle: Any) -> list[Result]:
         *_records(resolved, proof, verified, label),
         *([] if signed is None else _attestations_saved(signed, verified, proof)),
         _bytes(hub, resolved),
-        *_signatures(copies, resolved),
+        *_signatures(copies, resolved, hub.config.sigstore_root),
     ]
 
 
@@ -237,9 +237,12 @@ def _bytes(hub: Hub, resolved: Resolved) -> Result:
     return Result("bytes", True, f"{count} of {name} have the digests in the answer of the hub.")
 
 
-def _signatures(copies: list[SignatureCopy], resolved: Resolved) -> list[Result]:
+def _signatures(
+    copies: list[SignatureCopy], resolved: Resolved, sigstore_root: Path | None
+) -> list[Result]:
     """Verify the signatures of publishers, each by its own bundle."""
-    return [Result("signature", *line) for line in signatures.lines(copies, resolved)]
+    lines = signatures.lines(copies, resolved, sigstore_root)
+    return [Result("signature", *line) for line in lines]
 
 
 def read_bundle(path: Path) -> Any:

@@ -18,5 +18,7 @@ VARIABLES: Final = frozenset(
         "HUB_KEY_PASSWORD",
         "HUB_REQUIRE_SIGNATURE",
         "HUB_SIGNATURE_AUTHORITIES",
+        "HUB_SIGSTORE_CONFIG",
+        "HUB_SIGSTORE_ROOT",
     }
 )

@@ -11,18 +11,26 @@ Sources: Sigstore bundle 0.3, DSSE 1.0.2, in-toto Statement 1, and the predicate
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hub.counting import plural
-from hub.protocol import digests, problems, strict
+from hub.protocol import digests, keyless, problems, strict
+from hub.protocol.signed_statements import (
+    SignatureError,
+    bytes_of,
+    expect,
+    files_of,
+    json_of,
+    member,
+    members,
+)
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -33,14 +41,8 @@ MOST_CERTIFICATES = 8
 MOST_CERTIFICATE_BYTES = 32 << 10
 MEDIA_TYPE = "application/vnd.dev.sigstore.bundle.v0.3+json"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
-STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
-PREDICATE_TYPE = "https://model_signing/signature/v1.0"
 _HASHES = {"secp256r1": "SHA256", "secp384r1": "SHA384", "secp521r1": "SHA512"}
 _NAMED = 5
-
-
-class SignatureError(ValueError):
-    """A bundle, a key or a certificate cannot be used; the text names cause and cure."""
 
 
 class SignerKind(StrEnum):
@@ -48,6 +50,7 @@ class SignerKind(StrEnum):
 
     KEY = "key"
     CERTIFICATE = "certificate"
+    IDENTITY = "identity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,8 @@ class Signer:
     """Who made a signature that verified.
 
     ``key`` is the fingerprint of the public key, ``public_key`` that key as PEM. ``certificates``
-    are DER, the signer's first; without any, the names are empty.
+    are DER, the signer's first; without any, the names are empty. ``identity_issuer`` vouched for
+    the first name of a keyless signature when it was made; it is empty for others.
     """
 
     key: str
@@ -63,10 +67,13 @@ class Signer:
     certificates: tuple[bytes, ...] = ()
     names: tuple[str, ...] = ()
     issuer: str = ""
+    identity_issuer: str = ""
 
     @property
     def kind(self) -> SignerKind:
-        """Whether a key alone names the signer, or a certificate too."""
+        """Whether a key alone names the signer, a certificate too, or an identity."""
+        if self.identity_issuer:
+            return SignerKind.IDENTITY
         return SignerKind.CERTIFICATE if self.certificates else SignerKind.KEY
 
     @property
@@ -79,24 +86,30 @@ class Signer:
         """The first name in the certificate with its issuer, or the key's fingerprint."""
         if not self.names:
             return f"the key {self.key}"
+        if self.identity_issuer:
+            return f"{self.names[0]} (identity of {self.identity_issuer})"
         return f"{self.names[0]} (certificate issued by {self.issuer}, key {self.key})"
 
 
 @dataclass(frozen=True)
 class TrustedSigner:
-    """Whose signatures count: a key, or a name in certificates of an authority.
+    """Whose signatures count: a key, a name in certificates of an authority, or an identity.
 
     ``key`` is a fingerprint. ``authorities`` are certificates as PEM; ``name`` is a name in a
-    certificate that one of them vouches for, and every name if it is empty.
+    certificate that one of them vouches for, and every name if it is empty. With
+    ``identity_issuer``, ``name`` is the identity that it vouches for.
     """
 
     key: str = ""
     authorities: str = ""
     name: str = ""
+    identity_issuer: str = ""
 
     def __str__(self) -> str:
         if self.key:
             return f"the key {self.key}"
+        if self.identity_issuer:
+            return f"{self.name}, identity of {self.identity_issuer}"
         if not self.authorities:
             return f"{self.name} of any authority"
         issuers = ", ".join(_subject(row) for row in self._authorities)
@@ -110,6 +123,9 @@ class TrustedSigner:
         """Why the signature of ``signer`` does not count at a time; empty where it does."""
         if self.key:
             return "" if signer.key == self.key else "it is another key"
+        if self.identity_issuer or signer.identity_issuer:
+            is_meant = self.identity_issuer == signer.identity_issuer
+            return "" if is_meant and self.name in signer.names else "it is another identity"
         if not signer.certificates:
             return "it has no certificate"
         if self.name and self.name not in signer.names:
@@ -124,7 +140,8 @@ class Bundle:
     """A signature that was not verified yet: what it is over, and by whom it says it is.
 
     ``files`` are the SHA-256 (hex) of each path in the statement, ``key`` the fingerprint of its
-    key if it has no certificates (DER).
+    key if it has no certificates (DER). ``keyless`` is the text of a bundle with a certificate of
+    Fulcio, and empty for others.
     """
 
     payload: bytes
@@ -132,6 +149,7 @@ class Bundle:
     files: Mapping[str, str]
     key: str = ""
     certificates: tuple[bytes, ...] = ()
+    keyless: str = ""
 
     @classmethod
     def read(cls, text: str | bytes) -> Bundle:
@@ -140,9 +158,9 @@ class Bundle:
             raise SignatureError(
                 f"The bundle has more than {MOST_BYTES:,} bytes. Sign fewer files."
             )
-        document = _json(text, "the bundle")
+        document = json_of(text, "the bundle")
         try:
-            return cls._of(document)
+            return cls._of(document, text if isinstance(text, str) else text.decode())
         except strict.UnreadableError as error:
             raise SignatureError(
                 f"This is no Sigstore bundle of model-signing: {error}. "
@@ -150,29 +168,27 @@ class Bundle:
             ) from None
 
     @classmethod
-    def _of(cls, document: dict[str, Any]) -> Bundle:
-        _expect(document, "mediaType", MEDIA_TYPE)
-        material = _object(document, "verificationMaterial")
-        if "certificate" in material:
-            raise SignatureError(
-                "The bundle was signed without a key (Fulcio). Such signatures are valid by the "
-                "time that a Rekor log vouches for, which this hub does not verify. Sign with a "
-                "key or with a certificate of your own."
-            )
-        envelope = _object(document, "dsseEnvelope")
-        _expect(envelope, "payloadType", PAYLOAD_TYPE)
+    def _of(cls, document: dict[str, Any], text: str) -> Bundle:
+        expect(document, "mediaType", MEDIA_TYPE)
+        material = member(document, "verificationMaterial")
+        envelope = member(document, "dsseEnvelope")
+        expect(envelope, "payloadType", PAYLOAD_TYPE)
         signatures = strict.check(envelope.get("signatures"), list, "signatures")
         if len(signatures) != 1:
             raise strict.UnreadableError(f"it has {plural(len(signatures), 'signature')}, not one")
-        payload = _bytes(envelope, "payload")
+        payload = bytes_of(envelope, "payload")
         chain = material.get("x509CertificateChain")
-        rows = _list(chain, "certificates") if chain is not None else []
+        is_keyless = "certificate" in material
+        if is_keyless:
+            rows = [material["certificate"]]
+        else:
+            rows = members(chain, "certificates") if chain is not None else []
         if len(rows) > MOST_CERTIFICATES:
             raise strict.UnreadableError(f"it has more than {MOST_CERTIFICATES} certificates")
-        key = {} if rows else _object(material, "publicKey")
+        key = {} if rows else member(material, "publicKey")
         hint = strict.check(key.get("hint") or "", str, "hint")
         certificates = tuple(
-            _bytes(strict.check(row, dict, "certificates"), "rawBytes") for row in rows
+            bytes_of(strict.check(row, dict, "certificates"), "rawBytes") for row in rows
         )
         if sum(map(len, certificates)) > MOST_CERTIFICATE_BYTES:
             raise strict.UnreadableError(
@@ -180,21 +196,29 @@ class Bundle:
             )
         return cls(
             payload=payload,
-            signature=_bytes(strict.check(signatures[0], dict, "signatures[0]"), "sig"),
-            files=_statement_files(payload),
+            signature=bytes_of(strict.check(signatures[0], dict, "signatures[0]"), "sig"),
+            files=files_of(payload),
             key=digests.format(hint) if digests.is_hex(hint) else "",
             certificates=certificates,
+            keyless=text if is_keyless else "",
         )
 
-    def verify(self, public_key: str = "") -> Signer:
+    def verify(self, public_key: str = "", trust_root: Path | None = None) -> Signer:
         """Verify the signature and return who made it; raises SignatureError.
 
-        ``public_key`` is the PEM of the key of a bundle without certificates.
+        ``public_key`` is the PEM of the key of a bundle without certificates, ``trust_root`` the
+        trust root of a Sigstore instance, without which keyless bundles are refused.
         """
         from cryptography.exceptions import InvalidSignature  # noqa: PLC0415  (optional in clients)
         from cryptography.hazmat.primitives import hashes  # noqa: PLC0415
         from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
 
+        if self.keyless and trust_root is None:
+            raise SignatureError(
+                "The bundle was signed without a key (Fulcio), and no Sigstore instance is trusted "
+                "here. Set HUB_SIGSTORE_ROOT to the trusted_root.json of one, or sign with a key "
+                "or a certificate of your own."
+            )
         certificates = [_certificate(row) for row in self.certificates]
         if certificates:
             key = _signing_key(certificates[0])
@@ -225,7 +249,17 @@ class Bundle:
             certificates=self.certificates,
             names=_names(certificates[0]) if certificates else (),
             issuer=certificates[0].issuer.rfc4514_string() if certificates else "",
+            identity_issuer=self._identity_issuer(trust_root)
+            if trust_root and self.keyless
+            else "",
         )
+
+    def _identity_issuer(self, trust_root: Path) -> str:
+        """Who vouched for the identity of a keyless signature; raises SignatureError."""
+        payload, issuer = keyless.verify(self.keyless, trust_root)
+        if payload != self.payload:
+            raise SignatureError("The bundle can be read in two ways. Sign again.")
+        return issuer
 
     def difference(self, files: Mapping[str, str]) -> str:
         """How files (path -> SHA-256 in hex) differ from the signed ones; empty for no way."""
@@ -272,7 +306,12 @@ def fingerprint_of(key: ec.EllipticCurvePublicKey) -> str:
 
 
 def validity_fault(signer: Signer, at: datetime) -> str:
-    """Why a certificate is not valid at a time; empty where it is, or there is none."""
+    """Why a certificate is not valid at a time; empty where it is, or there is none.
+
+    That of an identity was valid when it signed, and is never used again.
+    """
+    if signer.identity_issuer:
+        return ""
     for leaf in map(_certificate, signer.certificates[:1]):
         if not leaf.not_valid_before_utc <= at <= leaf.not_valid_after_utc:
             return (
@@ -282,74 +321,11 @@ def validity_fault(signer: Signer, at: datetime) -> str:
     return ""
 
 
-def _statement_files(payload: bytes) -> dict[str, str]:
-    """The digest of each file in a statement; raises SignatureError, UnreadableError."""
-    document = _json(payload, "its payload")
-    _expect(document, "_type", STATEMENT_TYPE)
-    _expect(document, "predicateType", PREDICATE_TYPE)
-    subjects = _list(document, "subject")
-    if len(subjects) != 1:
-        raise strict.UnreadableError(f"it has {plural(len(subjects), 'subject')}, not one")
-    predicate = _object(document, "predicate")
-    _expect_whole_files(_object(predicate, "serialization"))
-    files: dict[str, str] = {}
-    whole = hashlib.sha256()
-    for at, value in enumerate(_list(predicate, "resources")):
-        row = strict.check(value, dict, f"resources[{at}]")
-        path = strict.check(row.get("name"), str, f"resources[{at}].name")
-        _expect(row, "algorithm", "sha256")
-        digest = strict.check(row.get("digest"), str, f"resources[{at}].digest")
-        if path in files or not digests.is_hex(digest):
-            raise strict.UnreadableError(f"resources[{at}] has no digest of its own")
-        files[path] = digest
-        whole.update(bytes.fromhex(digest))
-    root = _object(strict.check(subjects[0], dict, "subject[0]"), "digest").get("sha256")
-    if root != whole.hexdigest():
-        raise strict.UnreadableError("the digest of its subject is not that of its files")
-    return files
-
-
-def _expect_whole_files(serialization: dict[str, Any]) -> None:
-    if serialization.get("method") != "files" or serialization.get("hash_type") != "sha256":
-        raise SignatureError(
-            "The bundle signs shards of files, or over other hashes than SHA-256, which a hub "
-            "cannot compare with the digests of files. Sign without --shard_size and with SHA-256."
-        )
-
-
 def _encoded(payload: bytes) -> bytes:
     """What DSSE signs: the pre-authentication encoding of type and payload."""
     return b"DSSEv1 %d %b %d %b" % (
         len(PAYLOAD_TYPE), PAYLOAD_TYPE.encode(), len(payload), payload,
     )  # fmt: skip
-
-
-def _json(text: str | bytes, what: str) -> dict[str, Any]:
-    try:
-        return strict.check(json.loads(text), dict, what)
-    except (ValueError, RecursionError) as error:
-        raise SignatureError(f"This is no Sigstore bundle: {what} is no JSON ({error}).") from None
-
-
-def _object(document: dict[str, Any], name: str) -> dict[str, Any]:
-    return strict.check(document.get(name), dict, name)
-
-
-def _list(document: Any, name: str) -> list[Any]:
-    return strict.check(strict.check(document, dict, name).get(name), list, name)
-
-
-def _bytes(document: dict[str, Any], name: str) -> bytes:
-    try:
-        text = strict.check(document.get(name), str, name)
-        return base64.b64decode(text.encode("ascii"), validate=True)
-    except (UnicodeEncodeError, base64.binascii.Error):  # type: ignore[attr-defined]
-        raise strict.UnreadableError(f"{name} is no base64") from None
-
-
-def _expect(document: dict[str, Any], name: str, value: str) -> None:
-    if document.get(name) != value:
-        raise strict.UnreadableError(f"{name} is not {value}")
 
 
 def _certificate(der: bytes) -> x509.Certificate:
@@ -424,7 +400,8 @@ def _names(of: x509.Certificate) -> tuple[str, ...]:
         for name in row.value
         if isinstance(name, x509.RFC822Name | x509.UniformResourceIdentifier | x509.DNSName)
     ]
-    return (*names, _subject(of))
+    subject = of.subject.rfc4514_string()
+    return (*names, subject) if subject or not names else tuple(names)
 
 
 def _chain_fault(signer: Signer, authorities: list[x509.Certificate], at: datetime) -> str:

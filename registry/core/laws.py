@@ -7,13 +7,14 @@ lifts them first and sets them again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db import migrations
 
-# Name, table, event, the condition under which a change is refused, and the message.
-Law = tuple[str, str, str, str, str]
+# Name, table, event, the condition under which a change is refused, and the message. A condition
+# that databases write in different ways is named by their vendors.
+Law = tuple[str, str, str, str | Mapping[str, str], str]
 
 
 def changed(*names: str) -> str:
@@ -37,6 +38,16 @@ def gained(*names: str) -> str:
     )
 
 
+def other_sha256(digest: str, text: str) -> Mapping[str, str]:
+    """The condition that one column is not the SHA-256 (hex) of the text in another, as UTF-8."""
+    return {
+        # Django registers the function with each connection.
+        "sqlite": f"NEW.{digest} IS NOT SHA256(NEW.{text})",
+        "postgresql": f"NEW.{digest} IS DISTINCT FROM "
+        f"encode(sha256(convert_to(NEW.{text}, 'UTF8')), 'hex')",
+    }
+
+
 def set_by(laws: Iterable[Law]) -> migrations.RunPython:
     """The operation that sets laws; undone, it lifts them."""
     names = tuple(laws)
@@ -45,9 +56,18 @@ def set_by(laws: Iterable[Law]) -> migrations.RunPython:
     )
 
 
+def lifted_by(laws: Iterable[Law]) -> migrations.RunPython:
+    """The operation that lifts laws while their table changes; undone, it sets them."""
+    names = tuple(laws)
+    return migrations.RunPython(
+        lambda _, editor: _drop(editor, names), lambda _, editor: _create(editor, names)
+    )
+
+
 def _create(editor: Any, laws: tuple[Law, ...]) -> None:
     # No parameters, not even none of them: a condition may hold a percent sign.
-    for name, table, event, condition, message in laws:
+    for name, table, event, refused, message in laws:
+        condition = refused if isinstance(refused, str) else refused[editor.connection.vendor]
         if editor.connection.vendor == "postgresql":
             row = "OLD" if event == "DELETE" else "NEW"
             refusal = f"'{message}' USING ERRCODE = 'integrity_constraint_violation'"

@@ -84,6 +84,10 @@ class HubSource:
             lists.append(rows if isinstance(rows, list) else [])
         return statements(*lists)
 
+    def document(self, ref: str, path: str) -> bytes:
+        """The content at a path below the model's address in the API."""
+        return self._client.read(f"{API}/models/{quote(ref)}/{path}")
+
     def open(
         self, ref: str, record: VersionRecord, file: FileRecord, offset: int
     ) -> AbstractContextManager[Stream]:

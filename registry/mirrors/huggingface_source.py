@@ -97,6 +97,10 @@ class HuggingFaceSource:
         """None: the protocol has no evidence."""
         return ()
 
+    def document(self, ref: str, path: str) -> bytes:
+        """None: the protocol has no such documents."""
+        raise problems.NotFound(f"{ref} has no {path} at {self._client.url}.")
+
     def open(
         self, ref: str, record: VersionRecord, file: FileRecord, offset: int
     ) -> AbstractContextManager[Stream]:

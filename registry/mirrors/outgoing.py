@@ -26,9 +26,9 @@ from registry.core import public_addresses
 
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 30.0
-MOST_JSON_BYTES = 32 << 20
+MOST_ANSWER_BYTES = 32 << 20
 # For a whole answer, however steadily it comes.
-JSON_SECONDS = 120.0
+ANSWER_READ_SECONDS = 120.0
 REDIRECTS = 5
 LONGEST_DETAIL = 300
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -94,24 +94,34 @@ class Client:
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> Answer:
         """The JSON at a path of the origin; raises Unreachable, and a Problem from 400 on."""
         address = f"{self.url}{path}" + (f"?{urlencode(query)}" if query else "")
-        with self._open(address, {"Accept": "application/json"}) as (response, url):
+        content, headers = self._read(address, "application/json")
+        try:
+            return Answer(json.loads(content), headers)
+        except (ValueError, RecursionError):
+            raise problems.Unreachable(
+                f"{self.url} does not answer as a model hub: {path} is no JSON. Check the "
+                "address and the protocol.",
+                is_transient=False,
+            ) from None
+
+    def read(self, path: str) -> bytes:
+        """The content at a path of the origin, as it is; raises as ``get``."""
+        return self._read(f"{self.url}{path}", "*/*")[0]
+
+    def _read(self, address: str, accept: str) -> tuple[bytes, Mapping[str, str]]:
+        with self._open(address, {"Accept": accept}) as (response, url):
             content = bytearray()
             stream = Stream(response, url)
-            until = time.monotonic() + JSON_SECONDS
+            until = time.monotonic() + ANSWER_READ_SECONDS
             while block := stream.read(1 << 16):
                 content += block
                 if time.monotonic() > until:
-                    raise problems.Unreachable(f"{url} took over {JSON_SECONDS:.0f} s to answer.")
-                if len(content) > MOST_JSON_BYTES:
-                    raise problems.TooLarge(f"{url} answers with over {MOST_JSON_BYTES} bytes.")
-            try:
-                return Answer(json.loads(content), response.headers)
-            except (ValueError, RecursionError):
-                raise problems.Unreachable(
-                    f"{self.url} does not answer as a model hub: {path} is no JSON. Check the "
-                    "address and the protocol.",
-                    is_transient=False,
-                ) from None
+                    raise problems.Unreachable(
+                        f"{url} took over {ANSWER_READ_SECONDS:.0f} s to answer."
+                    )
+                if len(content) > MOST_ANSWER_BYTES:
+                    raise problems.TooLarge(f"{url} answers with over {MOST_ANSWER_BYTES} bytes.")
+            return bytes(content), response.headers
 
     @contextmanager
     def open(self, path: str, offset: int) -> Iterator[Stream]:

@@ -43,6 +43,9 @@ class Source(Protocol):
     def statements(self, ref: str, released: Released) -> tuple[Statement, ...]:
         """What the source states of it as evidence; empty where it states none."""
 
+    def document(self, ref: str, path: str) -> bytes:
+        """What capabilities of the source have at a path below a model; raises NotFound."""
+
     def open(
         self, ref: str, record: VersionRecord, file: FileRecord, offset: int
     ) -> AbstractContextManager[Stream]:

@@ -14,10 +14,12 @@ from django.conf import settings
 
 from hub.protocol.transparency.notes import ED25519, Signer
 from registry.core import sealing
+from registry.core.prepared_queries import Prepared
 from registry.provenance.models import SigningKey
 
 _SEED_BYTES = 32
 _PURPOSE = b"onnx-hub signing key of the log"
+_KEY = Prepared(lambda verifier: SigningKey.objects.filter(pk=verifier))
 
 
 class KeyUnusableError(Exception):
@@ -63,7 +65,7 @@ def renew(verifier: str) -> None:
 
 
 def _row(verifier: str) -> SigningKey:
-    row = SigningKey.objects.filter(pk=verifier).first()
+    row: SigningKey | None = next(iter(_KEY.instances(verifier)), None)
     if row is None:
         raise KeyUnusableError(
             f"The database has no private key for {verifier}, the present key of the log. Restore "

@@ -11,10 +11,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 import structlog
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Subquery
 from django.utils import timezone
 
 from hub.counting import plural
@@ -23,6 +24,7 @@ from hub.protocol.transparency import merkle, notes
 from hub.protocol.transparency.notes import Checkpoint, Note, NoteError, Signer, Verifier
 from hub.protocol.transparency.records import SALT_BYTES, Record, RecordKind, entry_of
 from registry.core.outbox import Subject
+from registry.core.prepared_queries import Prepared
 from registry.models import Event, Variant, Version
 from registry.provenance import keys
 from registry.provenance.models import CONSUMER, KEY_KINDS, LogHead, LogLeaf
@@ -38,6 +40,25 @@ VERBS = (*VERSION_VERBS, *TAG_VERBS, VARIANT_VERB, "model.moved")
 # So many events from before the log are recorded when it begins; with more, the hourly task does.
 FIRST_EVENTS = 1000
 _BATCH = 5000
+
+# A push waits for these. Rows come in no order, so that no planner reads a table in that order.
+_WAITING = Prepared(
+    lambda consumer: (
+        Event.objects.filter(deliveries__consumer=consumer, log_leaf=None)
+        .select_related("model__namespace")
+        .order_by()
+    )
+)
+_FIRST_LEAF = Prepared(
+    lambda: LogLeaf.objects.select_for_update().filter(position=0).values_list("position")
+)
+_KEYS = Prepared(
+    lambda: LogLeaf.objects.filter(kind__in=KEY_KINDS).order_by().values_list("position", "record")
+)
+_LAST_LEAF = LogLeaf.objects.order_by("-position").values("position")[:1]
+_LAST_HEAD = Prepared(
+    lambda: LogHead.objects.order_by("-size").values_list("note", Subquery(_LAST_LEAF))[:1]
+)
 
 
 class LogTamperedError(Exception):
@@ -55,11 +76,12 @@ class Entry:
 
 def on_event(_: Subject) -> None:
     """Record everything that waits; the delivery of the event is among it until this returns."""
-    with transaction.atomic():
+    # The outbox has a savepoint already.
+    with transaction.atomic(savepoint=False):
         if not lock() and not _begin_small():
             return
-        waiting = Event.objects.filter(deliveries__consumer=CONSUMER)
-        _append(_entries(list(_unrecorded(waiting))))
+        rows = (row for row in _WAITING.instances(CONSUMER) if row.verb in VERBS)
+        _append(_entries(sorted(rows, key=attrgetter("pk"))))
 
 
 def append_missing() -> int:
@@ -102,7 +124,7 @@ def audit() -> Iterator[str]:
             note = Note.parse(head.note)
             notes.any_of(note, trusted_keys)
             checkpoint = Checkpoint.parse(note.text)
-            actual = merkle.root(tree.node, checkpoint.size)
+            actual = tree.root(checkpoint.size)
         except (NoteError, merkle.ProofError) as error:
             yield f"The head of {plural(head.size, 'record')} is damaged: {error}"
             continue
@@ -123,7 +145,7 @@ def is_begun() -> bool:
 
 def lock() -> bool:
     """Keep other appends waiting until the transaction ends; False where there is no log yet."""
-    return bool(LogLeaf.objects.select_for_update().filter(position=0).values_list("pk"))
+    return bool(_FIRST_LEAF.rows())
 
 
 def rotate_key() -> Verifier:
@@ -146,9 +168,9 @@ def revoke_key(key: Verifier, reason: str) -> None:
 
 def verifiers() -> tuple[Verifier, ...]:
     """The keys of the log that are not revoked, the present one first."""
-    rows = LogLeaf.objects.filter(kind__in=KEY_KINDS).values_list("record", flat=True)
     valid: list[Verifier] = []
-    for record in map(Record.decode, rows):
+    for _, text in sorted(_KEYS.rows()):
+        record = Record.decode(text)
         key = Verifier.parse(record.name)
         if record.kind is RecordKind.KEY:
             valid.insert(0, key)
@@ -190,7 +212,7 @@ def _unrecorded(rows: QuerySet[Event]) -> QuerySet[Event]:
 
 def _entries(rows: list[Event]) -> list[Entry]:
     of_versions = {row.subject_id for row in rows if row.subject_kind == "version"}
-    versions = Version.objects.filter(pk__in=map(int, of_versions)).in_bulk()
+    versions = Version.objects.in_bulk(map(int, of_versions)) if of_versions else {}
     entries = (
         Entry(record, row.model_id, row.pk)
         for row in rows
@@ -243,13 +265,12 @@ def _append(entries: list[Entry]) -> int:
 
 def _verified_size(valid: tuple[Verifier, ...], tree: StoredTree) -> int:
     """How many leaves the last head has; raises LogTamperedError unless the tables hold them."""
-    head = LogHead.objects.order_by("size").last()
-    last = LogLeaf.objects.order_by("-position").values_list("position", flat=True).first()
+    text, last = next(iter(_LAST_HEAD.rows()), ("", None))
     try:
-        note = Note.parse(head.note if head else "")
+        note = Note.parse(text)
         notes.any_of(note, valid)
         checkpoint = Checkpoint.parse(note.text)
-        actual = merkle.root(tree.node, checkpoint.size)
+        actual = tree.root(checkpoint.size)
     except (NoteError, merkle.ProofError) as error:
         raise LogTamperedError(f"The last head of the log was changed: {error}") from error
     if actual != checkpoint.root or last != checkpoint.size - 1:
@@ -281,5 +302,5 @@ def _leaves(entries: list[Entry], size: int) -> Iterator[LogLeaf]:
 
 
 def _sign(by: Signer, size: int, tree: StoredTree) -> None:
-    checkpoint = Checkpoint(by.name, size, merkle.root(tree.node, size))
+    checkpoint = Checkpoint(by.name, size, tree.root(size))
     LogHead.objects.create(size=size, note=str(Note(str(checkpoint)).signed_by(by)))

@@ -21,7 +21,7 @@ class VersionSignature(models.Model):
     """A bundle that verified over the files of a version when it was added, and who signed it.
 
     ``key`` is the fingerprint of the public key. Without ``certificates`` (DER in base64) there are
-    no ``names``.
+    no ``names``. ``identity_issuer`` vouched for the name of a keyless one.
     """
 
     version = models.ForeignKey(Version, models.PROTECT, related_name="signatures")
@@ -32,6 +32,7 @@ class VersionSignature(models.Model):
     certificates = models.JSONField(default=list, blank=True)
     names = models.JSONField(default=list, blank=True)
     issuer = models.TextField(blank=True, default="")
+    identity_issuer = models.TextField(blank=True, default="", db_default="")
     created_at = models.DateTimeField(default=timezone.now)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, related_name="version_signatures"
@@ -52,7 +53,14 @@ class VersionSignature(models.Model):
     def signer(self) -> Signer:
         """Who signed, as it was verified."""
         certificates = tuple(base64.b64decode(row) for row in self.certificates)
-        return Signer(self.key, self.public_key, certificates, tuple(self.names), self.issuer)
+        return Signer(
+            self.key,
+            self.public_key,
+            certificates,
+            tuple(self.names),
+            self.issuer,
+            self.identity_issuer,
+        )
 
     @property
     def kind(self) -> SignerKind:
@@ -61,7 +69,7 @@ class VersionSignature(models.Model):
 
 
 class NamespaceSigner(models.Model):
-    """A signer whose signatures count in a namespace: a key, or names that authorities certify.
+    """A signer whose signatures count in a namespace: a key, a certified name, or an identity.
 
     ``sha256`` is that of all that says who is meant, so that nobody is declared twice.
     """
@@ -71,6 +79,7 @@ class NamespaceSigner(models.Model):
     key = models.CharField(max_length=71, blank=True, default="")
     authorities = models.TextField(blank=True, default="")
     name = models.CharField(max_length=500, blank=True, default="")
+    identity_issuer = models.CharField(max_length=500, blank=True, default="", db_default="")
     sha256 = models.CharField(max_length=64)
     created_at = models.DateTimeField(default=timezone.now)
     created_by = models.ForeignKey(
@@ -83,9 +92,10 @@ class NamespaceSigner(models.Model):
             models.UniqueConstraint(fields=["namespace", "sha256"], name="namespacesigner_unique"),
             matches("sha256", HEX64, "namespacesigner"),
             models.CheckConstraint(
-                condition=Q(key__regex=FINGERPRINT, authorities="", name="")
-                | (Q(key="") & ~Q(authorities="")),
-                name="namespacesigner_key_or_authorities",
+                condition=Q(key__regex=FINGERPRINT, authorities="", name="", identity_issuer="")
+                | (Q(key="", identity_issuer="") & ~Q(authorities=""))
+                | (Q(key="", authorities="") & ~Q(name="") & ~Q(identity_issuer="")),
+                name="namespacesigner_means_somebody",
             ),
         ]
 
@@ -95,7 +105,7 @@ class NamespaceSigner(models.Model):
     @cached_property
     def trusted(self) -> TrustedSigner:
         """Whose signatures count."""
-        return TrustedSigner(self.key, self.authorities, self.name)
+        return TrustedSigner(self.key, self.authorities, self.name, self.identity_issuer)
 
     @property
     def sentence(self) -> str:

@@ -39,17 +39,37 @@ for number in range({count}):
         events.record("model.moved", model, actor=None, model=model, old=name, new=model.ref)
     print(name, flush=True)
 """
-# Ends as `kill -9` does, where it would call a function for the third time.
+# Kills its process with SIGKILL at its third append, before or after it calls a function.
 KILL = """
-import os
-from registry.provenance import {module} as module
-function, calls = module.{name}, []
-def end(*args, **kwargs):
-    calls.append(0)
-    if len(calls) == 3:
-        os._exit(9)
-    return function(*args, **kwargs)
-module.{name} = end
+import os, signal
+from django.db import connection
+from registry.provenance import log
+calls = []
+def kill():
+    os.kill(os.getpid(), signal.SIGKILL)
+def killing(function):
+    def call(*args, **kwargs):
+        calls.append(0)
+        if len(calls) == 3 and "{when}" == "before":
+            kill()
+        result = function(*args, **kwargs)
+        if len(calls) == 3 and "{when}" == "after":
+            kill()
+        return result
+    return call
+"""
+KILL_FUNCTION = "log.{name} = killing(log.{name})"
+# The commit of the transaction in which the third head was signed.
+KILL_COMMIT = """
+sign, commit, signed = log._sign, killing(connection._commit), []
+log._sign = lambda *args: (sign(*args), signed.append(0))
+ordinary = connection._commit
+def end():
+    if len(signed) == 3:
+        calls.extend([0, 0])
+        return commit()
+    return ordinary()
+connection._commit = end
 """
 READ = """
 import json
@@ -140,21 +160,33 @@ def test_two_processes_append_at_once(place):
         assert numbers == sorted(numbers)
 
 
-@pytest.mark.parametrize("name", ["_verified_size", "_insert", "_sign"])
-def test_a_process_killed_within_an_append_loses_nothing(place, name):
-    """Its transaction is undone; the next append takes what was committed before."""
-    script = KILL.format(module="log", name=name) + WRITE.format(name="one", count=10)
-    process = place.start(script)
+@pytest.mark.parametrize(
+    ("name", "when"),
+    [
+        ("_verified_size", "before"),
+        ("_insert", "before"),
+        ("_insert", "after"),
+        ("_sign", "before"),
+        ("commit", "before"),
+        ("commit", "after"),
+    ],
+)
+def test_a_process_killed_within_an_append_loses_nothing(place, name, when):
+    """Its transaction is undone, or it is there whole; the next append takes what waits."""
+    end = KILL_COMMIT if name == "commit" else KILL_FUNCTION.format(name=name)
+    process = place.start(KILL.format(when=when) + end + WRITE.format(name="one", count=10))
     output, _ = process.communicate(timeout=300)
-    assert process.returncode == 9
-    acknowledged = output.split()
-    assert len(acknowledged) < 10
-    assert set(acknowledged) <= set(place.read())
-    recorded = place.read(DELIVER)
+    assert process.returncode == -signal.SIGKILL
+    acknowledged, last = output.split(), f"one-{len(output.split())}"
+    assert len(acknowledged) == 2
+    # Each head that is signed holds what was acknowledged; what died with the process, no head.
+    names = {word for word in place.read() if word and word.startswith("one-")}
+    assert names == {*acknowledged, *([last] if (name, when) == ("commit", "after") else [])}
     # The event was committed before the process died within its delivery.
-    assert [word for word in recorded if word and word.startswith("one-")] == [
-        *acknowledged, f"one-{len(acknowledged)}"
-    ]  # fmt: skip
+    recorded = [word for word in place.read(DELIVER) if word and word.startswith("one-")]
+    assert recorded == [*acknowledged, last]
+    place.run(WRITE.format(name="two", count=1))
+    assert "two-0" in place.read(DELIVER)
 
 
 def test_a_process_killed_at_any_time_leaves_a_log_that_goes_on(place):

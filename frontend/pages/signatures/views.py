@@ -21,7 +21,7 @@ _PEM = forms.Textarea(attrs={"rows": 4, "spellcheck": "false"})
 
 
 class SignerForm(forms.Form):
-    """A key, or authorities with a name in their certificates."""
+    """A key, authorities with a name in their certificates, or an identity."""
 
     title = forms.CharField(max_length=100, help_text="What the key or name is, for readers.")
     public_key = forms.CharField(
@@ -35,6 +35,10 @@ class SignerForm(forms.Form):
     name = forms.CharField(
         label="Name in certificates", max_length=500, required=False,
         help_text="E-mail address, URI, host name or subject; every name if empty.",
+    )  # fmt: skip
+    identity_issuer = forms.CharField(
+        label="Issuer of the identity", max_length=500, required=False,
+        help_text="OpenID Connect provider, for signatures without a key; with a name.",
     )  # fmt: skip
 
 

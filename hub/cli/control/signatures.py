@@ -27,10 +27,11 @@ SIGNERS = Noun(
         Verb(
             "add",
             "signers.add",
-            "declare a signer: a key, or a name that certificate authorities vouch for; for owners",
+            "declare a signer: a key, a name that authorities certify, or an identity; for owners",
             (
                 "hub signers add acme --title 'Release key' --public-key @key.pub",
                 "hub signers add acme --title Ada --authorities @ca.pem --name ada@acme.example",
+                "hub signers add acme --title Ada --name ada@acme.example --identity-issuer URL",
             ),
             names={"slug": "namespace"},
             texts={

@@ -15,7 +15,7 @@ class Signature:
 
     # digest of the bundle
     sha256: str
-    # what names the signer: a key alone, or a certificate too
+    # what names the signer: key, certificate or identity
     kind: str
     # who signed: key, or name in a certificate
     signed_by: str
@@ -27,6 +27,8 @@ class Signature:
     names: tuple[str, ...]
     # issuer of the certificate; empty for a key alone
     issuer: str
+    # issuer of the identity that signed without a key; empty for others
+    identity_issuer: str
     # end of the certificate; null for a key alone
     expires_at: datetime | None
     # whether the namespace of the model declares the signer

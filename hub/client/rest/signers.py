@@ -22,8 +22,10 @@ class Signer:
     key: str
     # certificate authorities as PEM; empty for a key
     authorities: str
-    # name in their certificates; empty for every name
+    # name in their certificates, every name if empty; or identity
     name: str
+    # issuer of the identity; empty for others
+    identity_issuer: str
     created_at: datetime
     # owner who declared it
     created_by: str
@@ -43,6 +45,10 @@ class SignersGroup(Group):
             str | None,
             "e-mail address, URI, host name or subject in their certificates; every name if empty",
         ] = None,
+        identity_issuer: Annotated[
+            str | None,
+            "address of the OpenID Connect provider that vouches for the name, for signatures without a key",
+        ] = None,
     ) -> Signer:
         """Declare a signer whose signatures count; for owners."""
         return self._call(
@@ -50,7 +56,13 @@ class SignersGroup(Group):
             "POST",
             f"namespaces/{part(slug)}/signers",
             content=json_of(
-                {"title": title, "public_key": public_key, "authorities": authorities, "name": name}
+                {
+                    "title": title,
+                    "public_key": public_key,
+                    "authorities": authorities,
+                    "name": name,
+                    "identity_issuer": identity_issuer,
+                }
             ),
         )
 

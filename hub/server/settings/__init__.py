@@ -78,6 +78,22 @@ HUB_MIRROR_SOURCES = env.texts("HUB_MIRROR_SOURCES", default=[])
 # How long a request for the description of a model waits while a pull-through namespace fetches and
 # checks it, in seconds; then it is answered with 503. Requests for files wait 8 s.
 HUB_MIRROR_WAIT_SECONDS = env.number("HUB_MIRROR_WAIT_SECONDS", default=60.0)
+# The trust root of a Sigstore instance (trusted_root.json): signatures that were made without a key
+# are verified against it; without it they are refused. It needs the extra keyless.
+_root = env.text("HUB_SIGSTORE_ROOT", default="")
+HUB_SIGSTORE_ROOT = Path(_root).resolve() if _root else None
+if HUB_SIGSTORE_ROOT and not HUB_SIGSTORE_ROOT.is_file():
+    env.refuse(
+        "HUB_SIGSTORE_ROOT",
+        f"names {_root!r}, which is no file.",
+        "Name the trusted_root.json of a Sigstore instance.",
+    )
+elif HUB_SIGSTORE_ROOT and find_spec("sigstore") is None:
+    env.refuse(
+        "HUB_SIGSTORE_ROOT",
+        "needs sigstore, which is not installed.",
+        "Install it: pip install 'onnx-hub[keyless]'.",
+    )
 # Internal networks whose addresses may receive webhooks, such as 10.1.0.0/16; there without TLS,
 # too. All others must be public.
 HUB_WEBHOOK_NETWORKS = env.networks("HUB_WEBHOOK_NETWORKS")

@@ -24,6 +24,7 @@ from registry.mirrors.huggingface_source import HuggingFaceSource
 from registry.mirrors.services import heads, mirrors, names, versions
 from registry.mirrors.sources import Released, Source
 from registry.models import Mirror, MirroredModel, MirroredVersion, RegisteredModel, User, Version
+from registry.versions.mirrored_documents import mirrored_documents
 from registry.versions.services import registered_models
 
 log = structlog.get_logger(__name__)
@@ -144,12 +145,13 @@ class Turn:
         for released in source.versions(row.ref):
             outcome = self._sync_version(source, record.ref, model, released)
             waiting |= outcome.state == State.CHECKING
-            if outcome.problem:
+            if outcome.problem and outcome.state != State.STORED:
                 failures.append(outcome.problem)
         failures += [
             f"The name {name} means another version here, or none."
             for name in names.follow(self._actor, model, record)
         ]
+        self._take_documents(source, record.ref, model)
         if not waiting:
             self._note(row, problem=" ".join(failures[:MOST_PROBLEMS]))
         return waiting
@@ -275,6 +277,27 @@ class Turn:
             ]
             row.stated_at = timezone.now()
             row.save(update_fields=["statements", "stated_at"])
+
+    def _take_documents(self, source: Source, ref: str, model: RegisteredModel) -> None:
+        """Copy what capabilities have about the mirrored versions; note what they refused."""
+
+        def fetch(path: str) -> bytes:
+            self._report(f"{ref}: {path}")
+            return source.document(ref, path)
+
+        rows = model.mirrored_versions.filter(
+            state=State.STORED, version__state__in=Version.SERVED
+        ).select_related("version__model__namespace")
+        by_number = {row.number: row.version for row in rows if row.version is not None}
+        refusals: dict[int, str] = {}
+        for documents in mirrored_documents if by_number else ():
+            for number, text in documents.take(self._actor, by_number, fetch).items():
+                refusals[number] = f"{refusals.get(number, '')} {text}".strip()
+        for row in rows:
+            problem = clean(refusals.get(row.number, ""))
+            if row.problem != problem:
+                row.problem = problem
+                row.save(update_fields=["problem"])
 
     def _note(self, row: MirroredModel, *, problem: str) -> None:
         row.problem = clean(problem)

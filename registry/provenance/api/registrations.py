@@ -1,4 +1,7 @@
-"""What the log does in the core: it follows events and results, and versions link to proofs."""
+"""What the log does in the core: it follows events and results; versions link to proofs.
+
+Mirrors copy signatures.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from registry.core import outbox
 from registry.core.periodic import HourlyTask, hourly_tasks
 from registry.provenance import attestations, log, selectors
 from registry.provenance.models import ATTESTING, CONSUMER
+from registry.provenance.signatures import mirroring
+from registry.versions.mirrored_documents import MirroredDocuments, mirrored_documents
 from registry.versions.version_links import VersionLink, version_links
 
 
@@ -15,6 +20,7 @@ def register(package: str) -> None:
     outbox.subscribe(
         ATTESTING, attestations.verbs(), attestations.on_result, background=True, released=True
     )
+    mirrored_documents.register(package, MirroredDocuments(mirroring.take))
     version_links.register(package, VersionLink(selectors.addresses))
     hourly_tasks.register(
         package,

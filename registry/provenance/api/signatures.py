@@ -11,7 +11,16 @@ from rest_framework.request import Request
 
 from hub.protocol import publishers
 from registry.api.inputs import OPTIONAL_TEXT, Input
-from registry.api.operations import Stored, VersionView, View, command, operation, resource, rows
+from registry.api.operations import (
+    ModelView,
+    Stored,
+    VersionView,
+    View,
+    command,
+    operation,
+    resource,
+    rows,
+)
 from registry.api.outputs import Column, Columns, Digest, Output
 from registry.people import selectors as people_selectors
 from registry.provenance.signature_models import NamespaceSigner, VersionSignature
@@ -28,17 +37,31 @@ class SignatureOutput(Output[Signature]):
 
     columns = Columns(
         Column("sha256", field=Digest, help_text="digest of the bundle"),
-        Column("kind", help_text="what names the signer: a key alone, or a certificate too"),
+        Column("kind", help_text="what names the signer: key, certificate or identity"),
         Column("signed_by", help_text="who signed: key, or name in a certificate"),
         Column("key", help_text="SHA-256 of the public key's PEM"),
         Column("public_key", help_text="public key of the signer as PEM"),
         Column("names", help_text="names in the certificate; none for a key alone"),
         Column("issuer", help_text="issuer of the certificate; empty for a key alone"),
+        Column(
+            "identity_issuer",
+            help_text="issuer of the identity that signed without a key; empty for others",
+        ),
         Column("expires_at", help_text="end of the certificate; null for a key alone"),
         Column("counts", help_text="whether the namespace of the model declares the signer"),
         Column("declared_as", help_text="title of the signer there; empty if it does not count"),
         "created_at",
         Column("created_by", help_text="user who added the signature"),
+    )
+
+
+class ModelSignatureOutput(Output[VersionSignature]):
+    """A signature of a version in the list of its model."""
+
+    columns = Columns(
+        Column("number", "version.number", help_text="number of the version"),
+        Column("sha256", field=Digest, help_text="digest of the bundle"),
+        Column("public_key", help_text="public key of the signer as PEM"),
     )
 
 
@@ -70,14 +93,15 @@ class SignerOutput(Output[NamespaceSigner]):
         Column("sentence", help_text="whose signatures count"),
         Column("key", help_text="SHA-256 of the public key's PEM; empty for authorities"),
         Column("authorities", help_text="certificate authorities as PEM; empty for a key"),
-        Column("name", help_text="name in their certificates; empty for every name"),
+        Column("name", help_text="name in their certificates, every name if empty; or identity"),
+        Column("identity_issuer", help_text="issuer of the identity; empty for others"),
         "created_at",
         Column("created_by", "created_by.username", help_text="owner who declared it"),
     )
 
 
 class SignerInput(Input):
-    """A signer to declare: a key, or a name that certificate authorities vouch for."""
+    """A signer to declare: a key, a name that certificate authorities vouch for, or an identity."""
 
     columns = Columns(
         Column("title", max_length=100, kind=str, help_text="what the key or name is, for readers"),
@@ -90,6 +114,24 @@ class SignerInput(Input):
             help_text="e-mail address, URI, host name or subject in their certificates; every "
             "name if empty",
         ),
+        Column(
+            "identity_issuer",
+            **OPTIONAL_TEXT,
+            max_length=500,
+            help_text="address of the OpenID Connect provider that vouches for the name, for "
+            "signatures without a key",
+        ),
+    )
+
+
+class ModelSignatures(ModelView):
+    """The signatures of all versions of a model."""
+
+    index = rows(
+        "signatures_of_model",
+        selectors.of_model,
+        "List the signatures of all versions of a model, which mirrors copy.",
+        ModelSignatureOutput,
     )
 
 

@@ -46,6 +46,10 @@ urlpatterns = [
         views.Attestations.as_view({"get": "envelope"}),
     ),
     path(
+        "models/<str:namespace>/<str:name>/signatures",
+        signatures.ModelSignatures.as_view({"get": "index"}),
+    ),
+    path(
         "models/<str:namespace>/<str:name>/versions/<number:number>/signatures",
         signatures.Signatures.as_view({"get": "index", "post": "create"}),
     ),

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from hub.protocol import problems
 from hub.protocol.publishers import SignerKind
 from registry.core.permissions import Actor
-from registry.models import Namespace, Version
+from registry.models import Namespace, RegisteredModel, Version
 from registry.provenance.signature_models import NamespaceSigner, VersionSignature
 
 
@@ -58,6 +58,11 @@ class Signature:
         return self.row.issuer
 
     @property
+    def identity_issuer(self) -> str:
+        """Who vouched for the identity of a keyless signature; empty for others."""
+        return self.row.identity_issuer
+
+    @property
     def expires_at(self) -> datetime | None:
         """When that certificate expires."""
         return self.row.signer.expires_at
@@ -92,6 +97,12 @@ def of_version(version: Version) -> list[Signature]:
     signers = NamespaceSigner.objects.filter(namespace=version.model.namespace_id)
     declared = list(signers)
     return [Signature(row, _declared_as(row, declared)) for row in rows]
+
+
+def of_model(_: Actor, model: RegisteredModel) -> QuerySet[VersionSignature]:
+    """The signatures of all versions of a model that the actor sees, oldest first."""
+    rows = VersionSignature.objects.filter(version__model=model).select_related("version")
+    return rows.defer("bundle").order_by("pk")
 
 
 def bundle(_: Actor, version: Version, sha256: str) -> str:

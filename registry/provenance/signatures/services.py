@@ -6,12 +6,14 @@ import base64
 import hashlib
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
 from hub.counting import plural
 from hub.protocol import bidi, digests, problems, publishers
-from hub.protocol.publishers import Bundle, SignatureError, Signer
+from hub.protocol.publishers import Bundle, Signer
+from hub.protocol.signed_statements import SignatureError
 from registry.core import events
 from registry.core.permissions import Actor, require
 from registry.core.row_locks import lock
@@ -47,23 +49,29 @@ def declare(
     public_key: str = "",
     authorities: str = "",
     name: str = "",
+    identity_issuer: str = "",
 ) -> tuple[NamespaceSigner, bool]:
     """Declare a signer of a namespace; says whether it is new.
 
     It is the key ``public_key`` (PEM), or ``name`` in certificates that one of ``authorities``
-    (PEM) vouches for, every name if it is empty. Raises InvalidRequest.
+    (PEM) vouches for, every name if it is empty, or the identity ``name`` of ``identity_issuer``.
+    Raises InvalidRequest.
     """
     user = require(actor, "namespace.edit", namespace)
     bidi.expect_none("/title", title)
     bidi.expect_none("/name", name)
     namespace = lock(namespace)
-    fields = _declared(public_key, authorities, name)
+    bidi.expect_none("/identity_issuer", identity_issuer)
+    fields = _declared(public_key, authorities, name, identity_issuer)
     count = NamespaceSigner.objects.filter(namespace=namespace).count()
     if count >= MOST_SIGNERS:
         raise problems.StateConflict(
             f"{namespace.slug} has {plural(count, 'signer')}, the most it may have. Remove one."
         )
-    sha256 = digests.hash_bytes("\n".join(fields.values()).encode())
+    # What identifies no issuer has the digest that it had before there were identities.
+    means = [fields[column] for column in ("key", "authorities", "name")]
+    means += [identity_issuer] if identity_issuer else []
+    sha256 = digests.hash_bytes("\n".join(means).encode())
     row, is_new = NamespaceSigner.objects.get_or_create(
         namespace=namespace,
         sha256=sha256,
@@ -100,7 +108,7 @@ def _verify(version: Version, text: str, public_key: str) -> Signer:
         )
     try:
         bundle = Bundle.read(text)
-        signer = bundle.verify(public_key)
+        signer = bundle.verify(public_key, settings.HUB_SIGSTORE_ROOT)
         fault = publishers.validity_fault(signer, timezone.now())
     except SignatureError as error:
         raise problems.SignatureInvalid(str(error)) from error
@@ -133,26 +141,30 @@ def _add(user: User, version: Version, text: str, signer: Signer) -> tuple[Versi
         certificates=[base64.b64encode(each).decode() for each in signer.certificates],
         names=list(signer.names),
         issuer=signer.issuer,
+        identity_issuer=signer.identity_issuer,
         created_by=user,
     )
     events.record("version.signed", version, actor=user, model=version.model, signer=str(signer))
     return row, True
 
 
-def _declared(public_key: str, authorities: str, name: str) -> dict[str, str]:
+def _declared(public_key: str, authorities: str, name: str, identity_issuer: str) -> dict[str, str]:
     """What says who is meant, as it is stored; raises InvalidRequest."""
-    if bool(public_key) == bool(authorities) or (public_key and name):
+    ways = [bool(public_key), bool(authorities), bool(identity_issuer)]
+    if sum(ways) != 1 or (public_key and name) or (identity_issuer and not name):
         raise problems.InvalidRequest.at(
             "/public_key",
-            "Give either a public key, or certificate authorities with the name that their "
-            "certificates must have.",
+            "Give a public key, or certificate authorities with the name that their certificates "
+            "must have, or the issuer of an identity with its name.",
         )
+    fields = {"key": "", "authorities": "", "name": name, "identity_issuer": identity_issuer}
     try:
         if public_key:
-            key = publishers.fingerprint_of(publishers.read_public_key(public_key))
-            return {"key": key, "authorities": "", "name": ""}
-        publishers.read_certificates(authorities)
+            fields["key"] = publishers.fingerprint_of(publishers.read_public_key(public_key))
+        if authorities:
+            publishers.read_certificates(authorities)
+            fields["authorities"] = authorities.strip() + "\n"
     except SignatureError as error:
         pointer = "/public_key" if public_key else "/authorities"
         raise problems.InvalidRequest.at(pointer, str(error)) from error
-    return {"key": "", "authorities": authorities.strip() + "\n", "name": name}
+    return fields

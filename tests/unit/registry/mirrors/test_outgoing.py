@@ -75,7 +75,7 @@ def test_a_circle_of_redirects_ends(servers):
 
 
 def test_a_long_answer_and_a_deep_one_are_refused(servers, monkeypatch):
-    monkeypatch.setattr(outgoing, "MOST_JSON_BYTES", 200_000)
+    monkeypatch.setattr(outgoing, "MOST_ANSWER_BYTES", 200_000)
     deep = b"[" * 100_000
     source = servers({"/long": (200, {}, b" " * 300_000), "/deep": (200, {}, deep)})
     with pytest.raises(problems.TooLarge):
@@ -85,7 +85,7 @@ def test_a_long_answer_and_a_deep_one_are_refused(servers, monkeypatch):
 
 
 def test_an_answer_that_never_ends_is_given_up(servers, monkeypatch):
-    monkeypatch.setattr(outgoing, "JSON_SECONDS", 0.0)
+    monkeypatch.setattr(outgoing, "ANSWER_READ_SECONDS", 0.0)
     source = servers({"/slow": (200, {}, b"[]")})
     with pytest.raises(problems.Unreachable, match="to answer"):
         outgoing.Client(source.url).get("/slow")
