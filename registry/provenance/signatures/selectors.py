@@ -99,9 +99,10 @@ def of_version(version: Version) -> list[Signature]:
     return [Signature(row, _declared_as(row, declared)) for row in rows]
 
 
-def of_model(_: Actor, model: RegisteredModel) -> QuerySet[VersionSignature]:
-    """The signatures of all versions of a model that the actor sees, oldest first."""
-    rows = VersionSignature.objects.filter(version__model=model).select_related("version")
+def of_model(actor: Actor, model: RegisteredModel) -> QuerySet[VersionSignature]:
+    """The signatures of the versions of a model that the actor sees, oldest first."""
+    versions = model.versions.visible_to(actor)
+    rows = VersionSignature.objects.filter(version__in=versions).select_related("version")
     return rows.defer("bundle").order_by("pk")
 
 
