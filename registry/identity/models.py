@@ -114,7 +114,7 @@ class ScimUser(models.Model):
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="scim_user")
     user_name = models.CharField(max_length=254)
     external_id = models.CharField(max_length=254, blank=True, default="")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField()
     changed_at = models.DateTimeField()
     deleted_at = models.DateTimeField(null=True, blank=True)
 
@@ -145,7 +145,7 @@ class ScimGroup(models.Model):
     display_name = models.CharField(max_length=254)
     external_id = models.CharField(max_length=254, blank=True, default="")
     members = models.ManyToManyField(ScimUser, through="ScimMember", related_name="groups")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField()
     changed_at = models.DateTimeField()
 
     class Meta:

@@ -73,6 +73,7 @@ def _write(row: ScimGroup, display_name: str, external_id: str) -> None:
         raise problems.InvalidRequest.at("/displayName", "displayName is empty.")
     row.display_name, row.external_id = display_name, external_id
     row.changed_at = timezone.now()
+    row.created_at = row.created_at or row.changed_at
     try:
         with transaction.atomic():
             row.save()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
+from pydantic import Field
 from scim2_models import (
     URN,
     AuthenticationScheme,
@@ -15,9 +16,11 @@ from scim2_models import (
     ChangePassword,
     ComplexAttribute,
     ETag,
+    ExtensibleStringEnum,
     Filter,
-    Group,
+    Mutability,
     Patch,
+    Reference,
     Required,
     Resource,
     ScimPolicy,
@@ -43,11 +46,16 @@ class Name(ComplexAttribute):
 class Email(ComplexAttribute):
     """An e-mail address."""
 
+    class Type(ExtensibleStringEnum):
+        """Kinds of addresses that the hub keeps."""
+
+        work = "work"
+
     value: str | None = None
     """The address."""
 
-    type: str | None = None
-    """Always "work"."""
+    type: Type | None = None
+    """The kind of address; the hub keeps an address for work."""
 
     primary: bool | None = None
     """Whether it is the address that the hub keeps."""
@@ -76,6 +84,45 @@ class User(Resource[Any]):
     """The e-mail address. The hub keeps the primary one, or the first."""
 
     Emails: ClassVar[type[ComplexAttribute]] = Email
+
+
+class Member(ComplexAttribute):
+    """A user in a group."""
+
+    class Type(ExtensibleStringEnum):
+        """Kinds of members that the hub takes."""
+
+        user = "User"
+
+    value: Annotated[str | None, Mutability.immutable, CaseExact.true] = None
+    """The id of the user."""
+
+    ref: Annotated[
+        Reference[User] | None,
+        Mutability.immutable,
+        Field(serialization_alias="$ref", validation_alias="$ref"),
+    ] = None
+    """The address of the user."""
+
+    type: Annotated[Type | None, Mutability.immutable] = None
+    """The kind of member."""
+
+
+class Group(Resource[Any]):
+    """A group, whose members have the roles that the hub gives it."""
+
+    __schema__ = URN("urn:ietf:params:scim:schemas:core:2.0:Group")
+
+    external_id: Annotated[str | None, CaseExact.true] = None
+    """The identity provider's own key of the group."""
+
+    display_name: Annotated[str | None, Uniqueness.server, Required.true] = None
+    """The name of the group, which HUB_OIDC_GROUPS names."""
+
+    members: list[Member] | None = None
+    """The users in the group."""
+
+    Members: ClassVar[type[ComplexAttribute]] = Member
 
 
 PROVIDER = ScimProvider(

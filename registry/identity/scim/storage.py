@@ -13,8 +13,6 @@ from django.db import transaction
 from django.db.models import QuerySet, Value
 from django.db.models.functions import Lower
 from scim2_models import (
-    Group,
-    GroupMember,
     InvalidFilterException,
     InvalidValueException,
     Meta,
@@ -33,7 +31,7 @@ from scim2_server.storage import ScimStorage, SearchPage
 from hub.protocol import problems
 from registry.identity.models import ScimClient, ScimGroup, ScimUser
 from registry.identity.scim import groups, users
-from registry.identity.scim.resources import Email, Name, User
+from registry.identity.scim.resources import Email, Group, Member, Name, User
 from registry.identity.scim.users import Person
 
 # The longest key of a row; a longer id is no key.
@@ -205,22 +203,20 @@ def _wants_members(parameters: ResponseParameters[Any] | None) -> bool:
 def _resource_of(row: Any, *, with_members: bool = True) -> Resource[Any]:
     """A row as the library has it, without the address."""
     if isinstance(row, ScimGroup):
-        members = row.members.values_list("pk", "user_name") if with_members else ()
+        members = row.members.values_list("pk", flat=True) if with_members else ()
         return Group(
             id=str(row.pk),
             external_id=row.external_id or None,
             display_name=row.display_name,
-            members=[
-                GroupMember(value=str(key), ref=f"Users/{key}", type="User", display=name)
-                for key, name in members
-            ]
-            or None,
+            members=[_member(key) for key in members] or None,
             meta=_meta("Group", row),
         )
     person = users.person_of(row)
     names = Name(given_name=person.given_name or None, family_name=person.family_name or None)
     has_name = bool(person.given_name or person.family_name)
-    emails = [Email(value=person.email, type="work", primary=True)] if person.email else None
+    emails = (
+        [Email(value=person.email, type=Email.Type.work, primary=True)] if person.email else None
+    )
     return User(
         id=str(row.pk),
         external_id=person.external_id or None,
@@ -230,6 +226,10 @@ def _resource_of(row: Any, *, with_members: bool = True) -> Resource[Any]:
         emails=emails,
         meta=_meta("User", row),
     )
+
+
+def _member(key: int) -> Member:
+    return Member(value=str(key), ref=f"Users/{key}", type=Member.Type.user)
 
 
 def _meta(kind: str, row: Any) -> Meta:

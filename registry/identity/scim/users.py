@@ -6,13 +6,15 @@ never deleted: its sessions end and its tokens are revoked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet, Value
+from django.db.models.functions import Lower
 from django.utils import timezone
 
 from hub.protocol import problems
@@ -50,16 +52,15 @@ def person_of(row: ScimUser) -> Person:
     )
 
 
-def account_of(emails: Sequence[str]) -> User | None:
-    """The only account that SCIM made for one of these addresses and that is open, or None."""
-    rows = User.objects.filter(
-        is_active=True,
-        scim_user__deleted_at=None,
-        scim_user__isnull=False,
-        email__in=[email for email in emails if email],
-    )
-    found = list(rows[:2])
-    return found[0] if len(found) == 1 else None
+def account_of(emails: Collection[str]) -> User | None:
+    """The account that SCIM made for one of these addresses; None if another account has one too.
+
+    The caller knows that the addresses are confirmed. A closed account counts as any other.
+    """
+    lowered = [Lower(Value(email)) for email in emails]
+    rows = _with_email().filter(lower_email__in=lowered).select_related("scim_user")
+    first, *others = [*rows[:2], None]
+    return first if first and others == [None] and hasattr(first, "scim_user") else None
 
 
 @transaction.atomic
@@ -125,6 +126,7 @@ def _write(client: ScimClient, row: ScimUser, person: Person) -> ScimUser:
         row.user_name, row.external_id = person.user_name, person.external_id
         changed += ["user_name", "external_id"]
     row.changed_at = timezone.now()
+    row.created_at = row.created_at or row.changed_at
     try:
         with transaction.atomic():
             row.save()
@@ -183,9 +185,15 @@ def _expect_valid(person: Person) -> None:
 
 def _expect_free_email(email: str, *, but: User | None) -> None:
     """Raise NameTaken for the address of another account, unless SCIM deleted that."""
-    others = User.objects.filter(email__iexact=email, scim_user__deleted_at=None)
+    others = _with_email().filter(lower_email=Lower(Value(email)))
     if email and others.exclude(pk=but.pk if but else None).exists():
         raise problems.NameTaken(
             f"Another account of this hub has the address {email}. SCIM changes only accounts that "
             "it made: erase that account or change its address first."
         )
+
+
+def _with_email() -> QuerySet[User]:
+    """Accounts by ``lower_email``, without those that SCIM deleted."""
+    rows = User.objects.filter(scim_user__deleted_at=None).exclude(email="")
+    return rows.alias(lower_email=Lower("email"))
