@@ -11,5 +11,5 @@ class IdentityApiConfig(capability_apps.CapabilityApp):
     events = (EventVerbs("user", "erased"), EventVerbs("scim-group", "created deleted edited"))
     routes = (
         Route("registry.identity.api.urls", prefix="api/v1/"),
-        Route("registry.identity.scim.urls", prefix="scim/v2/"),
+        Route("registry.identity.api.scim.urls", prefix="scim/v2/"),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -500,3 +502,33 @@ def test_other_addresses_and_methods(provider):
     error_of(provider.send("GET", f"Users?filter={'x' * 1001}"), 400)
     assert provider.get("ServiceProviderConfig")["patch"] == {"supported": True}
     assert {row["name"] for row in provider.get("ResourceTypes")["Resources"]} == {"User", "Group"}
+
+
+# The page of administrators
+
+
+def test_the_page_makes_a_token_shows_it_once_and_revokes_it(admin, ada):
+    browser = Client()
+    browser.force_login(ada)
+    assert browser.get("/administration/provisioning").status_code == 403
+    assert browser.post("/administration/provisioning", {"name": "okta"}).status_code == 403
+    browser.force_login(admin)
+    assert "/administration/provisioning" in browser.get("/administration").content.decode()
+    page = browser.post("/administration/provisioning", {"name": "okta"}).content.decode()
+    assert "http://testserver/scim/v2<" in page
+    secret = re.search(r"hf_[\w-]{40,}", page).group()
+    provider = Provider(secret)
+    provider.create()
+    usage.notes.flush()
+    again = browser.get("/administration/provisioning").content.decode()
+    assert secret not in again
+    assert "scim+okta" in again
+    assert "never" not in again
+    row = AccessToken.objects.get(user__username="scim+okta")
+    assert secret[:8] == row.prefix
+    path = f"/administration/provisioning/{row.pk}/revoke"
+    assert "Revoke scim+okta?" in browser.get(path).content.decode()
+    assert browser.post(path).status_code == 302
+    error_of(provider.send("GET", "Users"), 401)
+    wrong = browser.post("/administration/provisioning", {"name": "a b"})
+    assert wrong.status_code == 422

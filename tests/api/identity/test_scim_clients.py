@@ -13,10 +13,10 @@ from scim2_server.testing import ScimStorageContract
 from scim2_tester import Status
 
 from hub.server.settings.identity import GroupRole
+from registry.identity.api.scim.resources import PROVIDER
+from registry.identity.api.scim.storage import Storage
 from registry.identity.models import ScimClient
 from registry.identity.scim import clients
-from registry.identity.scim.resources import PROVIDER
-from registry.identity.scim.storage import Storage
 from registry.models import User
 from registry.people.services import namespaces
 from tests.api.identity.test_openid import provider as openid  # noqa: F401

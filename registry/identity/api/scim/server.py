@@ -9,9 +9,9 @@ from scim2_models import Context, Resource, ResponseParameters, SCIMException
 from scim2_server.handler import ScimHandler
 from scim2_server.service import ScimService
 
+from registry.identity.api.scim.resources import PROVIDER, User
+from registry.identity.api.scim.storage import Storage
 from registry.identity.models import ScimClient
-from registry.identity.scim.resources import PROVIDER, User
-from registry.identity.scim.storage import Storage
 
 if TYPE_CHECKING:
     from scim2_server.requests import ScimRequest

@@ -29,9 +29,9 @@ from scim2_models.path import CompareOperator, Comparison
 from scim2_server.storage import ScimStorage, SearchPage
 
 from hub.protocol import problems
+from registry.identity.api.scim.resources import Email, Group, Member, Name, User
 from registry.identity.models import ScimClient, ScimGroup, ScimUser
 from registry.identity.scim import groups, users
-from registry.identity.scim.resources import Email, Group, Member, Name, User
 from registry.identity.scim.users import Person
 
 # The longest key of a row; a longer id is no key.

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urljoin
 
-from django.conf import settings
 from django.http import HttpResponse, JsonResponse
-from django.urls import reverse
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -16,7 +13,7 @@ from rest_framework.views import APIView
 
 from hub.protocol import problems
 from registry.api.authentication import TokenAuthentication
-from registry.identity.scim import errors
+from registry.identity.api.scim import addresses, errors
 
 LONGEST_FILTER = 1_000
 
@@ -53,22 +50,17 @@ class Scim(APIView):
     post = put = patch = delete = get
 
 
-def base_url() -> str:
-    """The address that administrators enter at the identity provider."""
-    return urljoin(settings.HUB_PUBLIC_URL, reverse("scim", args=[""])).rstrip("/")
-
-
 def _answer(request: Request, path: str) -> HttpResponse:
     # The library and its models take tens of MB, which hubs without a provider do without.
     from scim2_server.requests import ScimRequest  # noqa: PLC0415
 
-    from registry.identity.scim import server  # noqa: PLC0415
+    from registry.identity.api.scim import server  # noqa: PLC0415
 
     if len(request.query_params.get("filter", "")) > LONGEST_FILTER:
         raise problems.InvalidRequest(f"A filter has at most {LONGEST_FILTER} characters.")
     asked = ScimRequest(
         method=str(request.method),
-        base_url=base_url(),
+        base_url=addresses.base_url(),
         path=f"/{path}",
         query=dict(request.query_params.items()),
         headers=dict(request.headers),
