@@ -90,7 +90,7 @@ class AccountSession(models.Model):
 class ScimClient(models.Model):
     """An identity provider that provisions accounts; its own account is the actor of its changes.
 
-    Its tokens are those of the account, with the scope ``provision`` alone.
+    Its tokens are those of the account, with the scope `PROVISION` alone.
     """
 
     account = models.OneToOneField(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
+from unicodedata import category
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -67,7 +68,7 @@ def expect_texts(texts: Iterable[tuple[str, str]]) -> None:
             raise problems.InvalidRequest.at(
                 f"/{name}", f"{name} has more than {LONGEST_TEXT} characters."
             )
-        if not text.isprintable():
+        if any(category(character) == "Cc" for character in text):
             raise problems.InvalidRequest.at(
                 f"/{name}", f"{name} has control characters. Remove them."
             )

@@ -86,20 +86,20 @@ def _write(row: ScimGroup, display_name: str, external_id: str) -> None:
 def _set_members(
     client: ScimClient, row: ScimGroup, members: Collection[int], former_name: str = ""
 ) -> None:
-    """Add and remove members; the roles of whom this concerns follow."""
-    wanted = set(members)
+    """Add and remove members, and have their roles follow."""
+    keys = set(members)
     present = set(row.members.values_list("pk", flat=True))
-    known = client.users.filter(deleted_at=None, pk__in=wanted - present)
-    added = set(known.values_list("pk", flat=True))
-    if unknown := sorted(wanted - present - added):
+    new = client.users.filter(deleted_at=None, pk__in=keys - present)
+    added = set(new.values_list("pk", flat=True))
+    if unknown := sorted(keys - present - added):
         raise problems.InvalidRequest.at(
             "/members", f"There is no user {unknown[0]}. Create users before their groups."
         )
-    ScimMember.objects.filter(group=row, user__in=present - wanted).delete()
+    ScimMember.objects.filter(group=row, user__in=present - keys).delete()
     ScimMember.objects.bulk_create(ScimMember(group=row, user_id=key) for key in sorted(added))
-    concerned = present ^ wanted
+    concerned = present ^ keys
     if former_name != row.display_name:
-        concerned = present | wanted
+        concerned = present | keys
     rows = client.users.filter(pk__in=concerned).select_related("user")
     _follow(client, rows, {former_name, row.display_name})
 

@@ -59,23 +59,24 @@ def account_of(emails: Collection[str]) -> User | None:
     """
     lowered = [Lower(Value(email)) for email in emails]
     rows = _with_email().filter(lower_email__in=lowered).select_related("scim_user")
-    first, *others = [*rows[:2], None]
-    return first if first and others == [None] and hasattr(first, "scim_user") else None
+    several = list(rows[:2])
+    return several[0] if len(several) == 1 and hasattr(several[0], "scim_user") else None
 
 
 @transaction.atomic
 def create(client: ScimClient, person: Person) -> ScimUser:
-    """Make an account without a password, or reopen the one of the same ``external_id``.
+    """Make an account without a password, or reopen the one of the same external id.
 
     Raises InvalidRequest, NameTaken for a user name, external id or address that is taken, and
     StateConflict where no name of an account is free.
     """
     _expect_valid(person)
     ScimClient.objects.select_for_update().get(pk=client.pk)
-    if former := _former(client, person):
+    former = _former(client, person)
+    _expect_free_email(person.email, but=former.user if former else None)
+    if former:
         former.deleted_at = None
         return _write(client, former, person)
-    _expect_free_email(person.email, but=None)
     stem = person.user_name.partition("@")[0]
     user = accounts.create_named_like(stem, email=person.email)
     row = ScimUser(client=client, user=user)
@@ -151,7 +152,7 @@ def _close(client: ScimClient, user: User) -> None:
 
 
 def _former(client: ScimClient, person: Person) -> ScimUser | None:
-    """The user whom the provider deleted and creates again, as its own key says."""
+    """The deleted user of the same external id; None without one."""
     if not person.external_id:
         return None
     rows = client.users.select_related("user").exclude(deleted_at=None)

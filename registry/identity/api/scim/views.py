@@ -58,7 +58,7 @@ def _answer(request: Request, path: str) -> HttpResponse:
 
     if len(request.query_params.get("filter", "")) > LONGEST_FILTER:
         raise problems.InvalidRequest(f"A filter has at most {LONGEST_FILTER} characters.")
-    asked = ScimRequest(
+    message = ScimRequest(
         method=str(request.method),
         base_url=addresses.base_url(),
         path=f"/{path}",
@@ -66,7 +66,7 @@ def _answer(request: Request, path: str) -> HttpResponse:
         headers=dict(request.headers),
         body=request._request.body,  # noqa: SLF001 - DRF's own; the library parses
     )
-    answer = server.answer(request.user.scim_client, asked)
+    answer = server.answer(request.user.scim_client, message)
     response = (
         HttpResponse(status=answer.status)
         if answer.body is None
