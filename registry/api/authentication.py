@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from hub.protocol import problems
 from registry.api import throttles
 from registry.core import security_log, usage
+from registry.core.permissions import PROVISION
 from registry.core.security_log import Kind
 from registry.models import AccessToken, User
 from registry.people.services.tokens import digest
@@ -22,6 +23,9 @@ USED_EVERY = timedelta(minutes=1)
 
 class TokenAuthentication(BaseAuthentication):
     """Finds the token's row by digest; a token narrows what its user may do."""
+
+    # Whether it takes tokens that provision accounts, and no others.
+    provisions = False
 
     def authenticate(self, request: Request) -> tuple[User, AccessToken] | None:
         """The user of the token; raises NotAuthenticated for a token that is wrong or over."""
@@ -38,7 +42,7 @@ class TokenAuthentication(BaseAuthentication):
             .filter(digest=digest(secret.strip()), expires_at__gt=now, user__is_active=True)
             .first()
         )
-        if token is None:
+        if token is None or (PROVISION in token.scopes) is not self.provisions:
             throttles.report_refusal(Kind.TOKEN_REFUSED, throttles.address_of(request))
             raise problems.NotAuthenticated(
                 "Unknown, revoked or expired token. Create a new one under Account, Tokens, and "

@@ -20,6 +20,8 @@ Actor: TypeAlias = User | AnonymousUser
 
 ROLES = [role.value for role in Membership.Role]
 SCOPES = ["read", "write", "publish", "admin"]
+# The scope of an identity provider's token, which reaches SCIM alone; no other scope reaches that.
+PROVISION = "provision"
 
 
 class Need(NamedTuple):

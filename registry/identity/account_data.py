@@ -49,6 +49,7 @@ _DELETED = (
     "registry.SavedComparison",
     "registry.Watch",
     "identity.AccountSession",
+    "identity.ScimUser",
     "account.EmailAddress",
     "mfa.Authenticator",
     "socialaccount.SocialAccount",

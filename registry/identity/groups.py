@@ -1,4 +1,4 @@
-"""Groups of an OpenID provider, which give roles in namespaces at each sign-in."""
+"""Groups of an identity provider, which give roles in namespaces."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from registry.people.services import namespaces
 log = structlog.get_logger(__name__)
 
 
-def follow(user: User, groups: Collection[str]) -> None:
+def follow(user: User, groups: Collection[str], *, actor: User | None = None) -> None:
     """Give a user the roles of their groups, in each namespace that HUB_OIDC_GROUPS names.
 
     The highest role counts; without a group that the setting names for it, the user leaves the
@@ -38,6 +38,6 @@ def follow(user: User, groups: Collection[str]) -> None:
         if (present.role if present else None) == role:
             continue
         try:
-            namespaces.assign(None, namespace=space, user=user, role=role)
+            namespaces.assign(actor, namespace=space, user=user, role=role)
         except problems.StateConflict as problem:
             log.warning("group_not_followed", namespace=slug, user=user.pk, reason=problem.detail)

@@ -1,10 +1,11 @@
-"""The security log, whose rows are deleted only after their time, and sessions of accounts."""
+"""The security log, whose rows are deleted only after their time, sessions, and SCIM."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Lower
 
 from registry.models import RegisteredModel
 
@@ -84,3 +85,95 @@ class AccountSession(models.Model):
 
     def __str__(self) -> str:
         return f"session of {self.user} from {self.address}"
+
+
+class ScimClient(models.Model):
+    """An identity provider that provisions accounts; its own account is the actor of its changes.
+
+    Its tokens are those of the account, with the scope `PROVISION` alone.
+    """
+
+    account = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.PROTECT, related_name="scim_client"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.account.username
+
+
+class ScimUser(models.Model):
+    """What an identity provider says of an account that it made (RFC 7643, 4.1).
+
+    ``user_name`` and ``external_id`` are the provider's; the account's own name is derived once.
+    A user that the provider deleted keeps the row, so that ``external_id`` leads to the account
+    if the provider creates it again.
+    """
+
+    client = models.ForeignKey(ScimClient, models.PROTECT, related_name="users")
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="scim_user")
+    user_name = models.CharField(max_length=254)
+    external_id = models.CharField(max_length=254, blank=True, default="")
+    created_at = models.DateTimeField()
+    changed_at = models.DateTimeField()
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                "client",
+                Lower("user_name"),
+                name="scimuser_user_name",
+                condition=Q(deleted_at=None),
+            ),
+            models.UniqueConstraint(
+                fields=["client", "external_id"],
+                name="scimuser_external_id",
+                condition=~Q(external_id=""),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.user_name
+
+
+class ScimGroup(models.Model):
+    """A group of an identity provider, whose members get the roles of HUB_OIDC_GROUPS."""
+
+    client = models.ForeignKey(ScimClient, models.PROTECT, related_name="groups")
+    display_name = models.CharField(max_length=254)
+    external_id = models.CharField(max_length=254, blank=True, default="")
+    members = models.ManyToManyField(ScimUser, through="ScimMember", related_name="groups")
+    created_at = models.DateTimeField()
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint("client", Lower("display_name"), name="scimgroup_display_name"),
+            models.UniqueConstraint(
+                fields=["client", "external_id"],
+                name="scimgroup_external_id",
+                condition=~Q(external_id=""),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.display_name
+
+
+class ScimMember(models.Model):
+    """A user in a group of an identity provider."""
+
+    group = models.ForeignKey(ScimGroup, models.CASCADE)
+    user = models.ForeignKey(ScimUser, models.CASCADE)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["group", "user"], name="scimmember_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.group}"

@@ -133,6 +133,7 @@ def everything(ada):
             "digest": f"sha256:{version.files.get(path='model.onnx').blob_id}",
         },
         "namespaces/": {"slug": "ada"},
+        "scim/v2/": {"path": "Users"},
         "/service-accounts": {"slug": "firm", "username": account.username},
         "/publishers": {"slug": "firm"},
         "collections/": {"slug": "small"},

@@ -178,6 +178,7 @@ SIGNED = {
     "account-data": "/account/data",
     "confirm": "/account/confirm",
     "invitations": "/administration/invitations",
+    "provisioning": "/administration/provisioning",
 }
 ERRORS = {"error-404": "/models/zoo/there-is-no-such-model"}
 # Pages that answer something else than 200, with their status.

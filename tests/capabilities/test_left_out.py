@@ -58,6 +58,8 @@ TRACES = {
         (
             "/administration/invitations",
             "/administration/security-log",
+            "/administration/provisioning",
+            "/scim/v2/Users",
             "/account/new",
             "/login/reset",
             "/api/v1/security-events",

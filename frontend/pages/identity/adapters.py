@@ -19,6 +19,7 @@ from hub.protocol import problems
 from registry.api import sign_in, throttles
 from registry.core import rates
 from registry.identity import groups
+from registry.identity.scim import groups as scim_groups
 from registry.models import User
 from registry.people.services import users
 
@@ -51,7 +52,8 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         """Log the sign-in, give the browser the device cookie (decision 35), and follow groups."""
         response: HttpResponse = super().post_login(request, user, **kwargs)
         sign_in.complete(request, response, user)
-        if provided := (kwargs.get("signal_kwargs") or {}).get("sociallogin"):
+        provided = (kwargs.get("signal_kwargs") or {}).get("sociallogin")
+        if provided and not scim_groups.decide_roles(user):
             groups.follow(user, providers.groups_of(provided))
         return response
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from allauth.account.models import EmailAddress
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
-from allauth.socialaccount.models import SocialApp
+from allauth.socialaccount.models import SocialAccount, SocialApp
 from django.conf import settings
 from django.db import transaction
 from django.http import HttpRequest
@@ -15,13 +14,13 @@ from django.urls import reverse
 
 from hub.protocol import problems
 from registry.core import events
+from registry.identity import accounts
+from registry.identity.scim import users as scim_users
 from registry.models import User
-from registry.people.services import users
 
 PROVIDER = "oidc"
 # Where the session keeps what the ID token of a sign-in must repeat.
 NONCE = "openid_nonce"
-_MOST_NAMES = 100
 
 
 class ProviderAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
@@ -53,9 +52,14 @@ class ProviderAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
         """Refuse a second account for an address: an address alone is no way into an account.
 
-        Raises StateConflict. Its owner connects the two under Account.
+        The exception is an account that SCIM made, for an address that the provider has confirmed:
+        it is connected. Raises StateConflict. Others are connected by their owner under Account.
         """
         if sociallogin.is_existing or sociallogin.state.get("process") == "connect":
+            return
+        confirmed = [each.email for each in sociallogin.email_addresses if each.verified]
+        if (user := scim_users.account_of(confirmed)) and not _is_connected(user):
+            sociallogin.connect(request, user)
             return
         emails = [each.email.lower() for each in sociallogin.email_addresses]
         is_taken = EmailAddress.objects.filter(email__in=emails).exists() or any(
@@ -73,7 +77,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         email = emails[0].email if emails else ""
         with transaction.atomic():
             name = str(_claim(sociallogin, "preferred_username") or email.partition("@")[0])
-            user = _create(name, email)
+            user = accounts.create_named_like(name, email=email)
             sociallogin.user, sociallogin.email_addresses = user, emails
             sociallogin.save(request)
             events.record("user.created", user, actor=user)
@@ -89,21 +93,13 @@ def groups_of(sociallogin: Any) -> list[str]:
     return [str(each) for each in (value if isinstance(value, list) else [value])]
 
 
+def _is_connected(user: User) -> bool:
+    """Whether an account is that of a subject of the provider already."""
+    return SocialAccount.objects.filter(user=user, provider=PROVIDER).exists()
+
+
 def _claim(sociallogin: Any, name: str) -> Any:
     """What the provider says of a user, at its endpoint or in the token; None for nothing."""
     claims = sociallogin.account.extra_data
     parts = [claims.get(part) or {} for part in ("userinfo", "id_token")]
     return next((part[name] for part in parts if part.get(name) is not None), None)
-
-
-def _create(name: str, email: str) -> User:
-    """An account of this name, or of the first free name with a number behind it."""
-    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_")[:80] or "user"
-    for number in range(1, _MOST_NAMES):
-        try:
-            return users.create(
-                username=stem if number == 1 else f"{stem}-{number}", email=email, password=None
-            )
-        except (problems.NameTaken, problems.NameReserved):
-            continue
-    raise problems.StateConflict("No free name is like yours. Ask an administrator.")

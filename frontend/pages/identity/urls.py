@@ -14,7 +14,14 @@ from django.urls import path, re_path, reverse_lazy
 from django.views.decorators.http import require_POST
 from django.views.generic import RedirectView
 
-from frontend.pages.identity import account_data, openid, security_log, sessions, views
+from frontend.pages.identity import (
+    account_data,
+    openid,
+    provisioning,
+    security_log,
+    sessions,
+    views,
+)
 from frontend.pages.identity.views import needs_mail
 from registry.api.guests import for_guests
 from registry.api.parameters import accepts
@@ -233,6 +240,12 @@ urlpatterns = [
         "administration/invitations/<str:invitation_id>/revoke",
         views.revoke_invitation,
         name="invitation-revoke",
+    ),
+    path("administration/provisioning", provisioning.show, name="provisioning"),
+    path(
+        "administration/provisioning/<int:token_id>/revoke",
+        provisioning.revoke,
+        name="provisioning-revoke",
     ),
     path("administration/security-log", security_log.show, name="security-log"),
 ]

@@ -94,7 +94,8 @@ def _group_role(text: str) -> GroupRole | None:
 
 
 # Roles that groups of the provider give in namespaces, such as chemists=lab:maintainer. In the
-# namespaces that it names, each sign-in gives and takes the roles of the user.
+# namespaces that it names, each sign-in gives and takes the roles of the user, and so does each
+# change of a group over SCIM.
 _groups = env.texts("HUB_OIDC_GROUPS", default=[])
 HUB_OIDC_GROUPS = [role for text in _groups if (role := _group_role(text))]
 _issuer = urlsplit(HUB_OIDC_ISSUER)

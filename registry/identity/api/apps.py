@@ -8,5 +8,8 @@ from registry.core.routes import Route
 class IdentityApiConfig(capability_apps.CapabilityApp):
     name = "registry.identity.api"
     label = "identity_api"
-    events = (EventVerbs("user", "erased"),)
-    routes = (Route("registry.identity.api.urls", prefix="api/v1/"),)
+    events = (EventVerbs("user", "erased"), EventVerbs("scim-group", "created deleted edited"))
+    routes = (
+        Route("registry.identity.api.urls", prefix="api/v1/"),
+        Route("registry.identity.api.scim.urls", prefix="scim/v2/"),
+    )

@@ -17,7 +17,7 @@ RESERVED = frozenset(
     about account administration agents api benchmarks blob blobs buckets collections commit
     compare datasets devices docs federated fleets health healthz help home jobs kernels keys
     latest licences login logout main metrics models ns oauth onnx-hub papers problems query raw
-    readyz resolve runtimes scoreboard settings spaces sparql static tasks tests theme tokens
+    readyz resolve runtimes scim scoreboard settings spaces sparql static tasks tests theme tokens
     trainings tree upload uploads v2
     """.split()  # noqa: SIM905 - a list of fifty quoted words is harder to read
 )

@@ -17,6 +17,7 @@ from registry.core import events
 from registry.core.account_uses import Dependent
 from registry.core.permissions import (
     ACTIONS,
+    PROVISION,
     ROLES,
     SCOPES,
     Actor,
@@ -114,9 +115,9 @@ def issue(
         name=name.strip()[:100],
         digest=digest(secret),
         prefix=secret[:8],
-        scopes=[scope for scope in SCOPES if scope in scopes],
+        scopes=[scope for scope in (*SCOPES, PROVISION) if scope in scopes],
         namespace=single,
-        is_limited=single is None and bool(reached or models),
+        is_limited=single is None and bool(reached or models or PROVISION in scopes),
         expires_at=timezone.now() + expires,
     )
     if token.is_limited:
