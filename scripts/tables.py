@@ -25,6 +25,7 @@ SETTINGS = [
         "sparql",
         "storage",
         "identity",
+        "ldap",
         "publishers",
         "logging",
     )
@@ -39,6 +40,7 @@ FORMS = {
     "texts": "list, comma separated",
     "database": "address",
     "mail": "address",
+    "ldap": "address",
     "networks": "list of networks, comma separated",
 }
 

@@ -49,6 +49,7 @@ _DELETED = (
     "registry.SavedComparison",
     "registry.Watch",
     "identity.AccountSession",
+    "identity.DirectoryAccount",
     "account.EmailAddress",
     "mfa.Authenticator",
     "socialaccount.SocialAccount",

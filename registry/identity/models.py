@@ -1,4 +1,4 @@
-"""The security log, whose rows are deleted only after their time, and sessions of accounts."""
+"""The security log, sessions of accounts, and which account belongs to whom in a directory."""
 
 from __future__ import annotations
 
@@ -84,3 +84,21 @@ class AccountSession(models.Model):
 
     def __str__(self) -> str:
         return f"session of {self.user} from {self.address}"
+
+
+class DirectoryAccount(models.Model):
+    """The account of a person in the LDAP directory, by the stable id of their entry."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="directory_account"
+    )
+    key = models.CharField(max_length=200, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~Q(key=""), name="directoryaccount_with_key"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} in the directory"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from allauth.account.models import EmailAddress
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialApp
 from django.conf import settings
@@ -13,13 +11,11 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.urls import reverse
 
-from hub.protocol import problems
 from registry.core import events
+from registry.identity import accounts
 from registry.models import User
-from registry.people.services import users
 
 PROVIDER = "oidc"
-_MOST_NAMES = 100
 
 
 class ProviderAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
@@ -51,15 +47,8 @@ class ProviderAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         """
         if sociallogin.is_existing or sociallogin.state.get("process") == "connect":
             return
-        emails = [each.email.lower() for each in sociallogin.email_addresses]
-        is_taken = EmailAddress.objects.filter(email__in=emails).exists() or any(
-            User.objects.filter(email__iexact=email).exists() for email in emails
-        )
-        if is_taken:
-            raise problems.StateConflict(
-                "An account of this hub has your e-mail address. Sign in with its password, then "
-                f"connect it with {settings.HUB_OIDC_NAME} under Account."
-            )
+        emails = [each.email for each in sociallogin.email_addresses]
+        accounts.expect_free(emails, title=settings.HUB_OIDC_NAME)
 
     def save_user(self, request: HttpRequest, sociallogin: Any, form: Any = None) -> User:
         """Make an account, with a name that is free and the address that the provider confirmed."""
@@ -67,7 +56,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         email = emails[0].email if emails else ""
         with transaction.atomic():
             name = str(_claim(sociallogin, "preferred_username") or email.partition("@")[0])
-            user = _create(name, email)
+            user = accounts.create(name, email)
             sociallogin.user, sociallogin.email_addresses = user, emails
             sociallogin.save(request)
             events.record("user.created", user, actor=user)
@@ -88,16 +77,3 @@ def _claim(sociallogin: Any, name: str) -> Any:
     claims = sociallogin.account.extra_data
     parts = [claims.get(part) or {} for part in ("userinfo", "id_token")]
     return next((part[name] for part in parts if part.get(name) is not None), None)
-
-
-def _create(name: str, email: str) -> User:
-    """An account of this name, or of the first free name with a number behind it."""
-    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_")[:80] or "user"
-    for number in range(1, _MOST_NAMES):
-        try:
-            return users.create(
-                username=stem if number == 1 else f"{stem}-{number}", email=email, password=None
-            )
-        except (problems.NameTaken, problems.NameReserved):
-            continue
-    raise problems.StateConflict("No free name is like yours. Ask an administrator.")

@@ -68,5 +68,6 @@ def _ways(_: Context) -> dict[str, Any]:
     return {
         "sends_mail": settings.HUB_MAIL_SERVER is not None,
         "provider": settings.HUB_OIDC_NAME if settings.HUB_OIDC_ISSUER else "",
+        "directory": settings.HUB_LDAP_NAME if settings.HUB_LDAP_SERVER else "",
         "is_open": settings.HUB_SIGN_UP in ("open", "domain"),
     }

@@ -15,7 +15,7 @@ from django.urls import path, re_path, reverse_lazy
 from django.views.decorators.http import require_POST
 from django.views.generic import RedirectView
 
-from frontend.pages.identity import account_data, security_log, sessions, views
+from frontend.pages.identity import account_data, directory, security_log, sessions, views
 from frontend.pages.identity.views import needs_mail
 from registry.api.guests import for_guests
 from registry.api.parameters import accepts
@@ -214,6 +214,7 @@ urlpatterns = [
         ),
         name="mfa_remove_webauthn",
     ),
+    path("account/directory", directory.connect, name="directory-connect"),
     path("account/data", account_data.show, name="account-data"),
     path("account/data/export", account_data.export, name="account-data-export"),
     path("account/sessions", sessions.show, name="sessions"),

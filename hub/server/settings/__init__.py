@@ -29,6 +29,7 @@ from hub.server.settings.environment import (
 )
 from hub.server.settings.identity import *  # noqa: F403
 from hub.server.settings.identity import FORM_TARGETS
+from hub.server.settings.ldap import *  # noqa: F403
 from hub.server.settings.limits import *  # noqa: F403
 from hub.server.settings.limits import HUB_LIMITS_ANON_RATE, HUB_LIMITS_USER_RATE
 from hub.server.settings.logging import *  # noqa: F403
