@@ -28,6 +28,12 @@ CONFIGURATION = """
 include /etc/ldap/schema/core.schema
 include /etc/ldap/schema/cosine.schema
 include /etc/ldap/schema/inetorgperson.schema
+attributetype ( 1.2.840.113556.1.4.2 NAME 'objectGUID' EQUALITY octetStringMatch
+  SYNTAX 1.3.6.1.4.1.1466.115.121.1.40 SINGLE-VALUE )
+attributetype ( 1.2.840.113556.1.4.221 NAME 'sAMAccountName' EQUALITY caseIgnoreMatch
+  SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 SINGLE-VALUE )
+objectclass ( 1.2.840.113556.1.3.23 NAME 'securityPrincipal' SUP top AUXILIARY
+  MAY ( objectGUID $ sAMAccountName ) )
 modulepath /usr/lib/ldap
 moduleload back_mdb
 pidfile {folder}/slapd.pid
@@ -122,7 +128,9 @@ class Directory:
         self.process = None
 
     def start(self):
-        urls = f"ldap://127.0.0.1:{self.port}/ ldaps://127.0.0.1:{self.tls_port}/"
+        # The certificate is that of 127.0.0.1 alone.
+        hosts = (f"ldaps://127.0.0.{number}:{self.tls_port}/" for number in (1, 2))
+        urls = " ".join([f"ldap://127.0.0.1:{self.port}/", *hosts])
         self.process = subprocess.Popen(
             [SLAPD, "-f", str(self.folder / "slapd.conf"), "-h", urls, "-d", "0"]
         )
@@ -147,8 +155,8 @@ class Directory:
         yield connection
         connection.unbind_s()
 
-    def add(self, name, *, mail="", password=PASSWORD, unit=PEOPLE):
-        """A person; returns the entry's name (DN)."""
+    def add(self, name, *, mail="", password=PASSWORD, unit=PEOPLE, guid=b""):
+        """A person, as of Active Directory with a guid; returns the entry's name (DN)."""
         from ldap.dn import escape_dn_chars
 
         dn = f"uid={escape_dn_chars(name)},{unit}"
@@ -156,6 +164,9 @@ class Directory:
         texts |= {"mail": mail} if mail else {}
         rows = [("objectClass", [b"inetOrgPerson"])]
         rows += [(attribute, [text.encode()]) for attribute, text in texts.items()]
+        if guid:
+            rows[0] = ("objectClass", [b"inetOrgPerson", b"securityPrincipal"])
+            rows += [("objectGUID", [guid]), ("sAMAccountName", [f"{name}-sam".encode()])]
         with self.root() as connection:
             connection.add_s(dn, rows)
         return dn

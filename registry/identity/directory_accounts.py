@@ -33,7 +33,7 @@ class LdapEntry:
         return self.person.key
 
     def accepts(self, password: str) -> bool:
-        return _ldap().accepts(self.person, password)
+        return bool(_ldap().accepts(self.person, password))
 
     def sign_in(self) -> User:
         user = self.account or self._create()

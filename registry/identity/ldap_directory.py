@@ -148,7 +148,7 @@ def _rows(
 @contextmanager
 def _connection() -> Iterator[Any]:
     """A connection with TLS and a checked certificate, unless HUB_LDAP_URL says plain."""
-    server = settings.HUB_LDAP_SERVER
+    server: Any = settings.HUB_LDAP_SERVER
     connection = ldap.initialize(server.url)
     for option, value in _options().items():
         connection.set_option(option, value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+import uuid
 from contextlib import contextmanager
 
 import pytest
@@ -14,6 +15,7 @@ from django.test import Client, RequestFactory
 from hub.protocol import problems
 from hub.server.environment import Environment, LdapServer
 from hub.server.settings.identity import GroupRole
+from registry.core import directories as registered
 from registry.core import usage
 from registry.core.breakers import Breaker
 from registry.identity.models import DirectoryAccount, SecurityEvent
@@ -301,6 +303,21 @@ def test_an_erased_person_is_forgotten(hub, grace, client):
     assert not DirectoryAccount.objects.exists()
 
 
+def test_active_directory_has_other_attributes(hub, slapd):
+    guid = uuid.UUID("2a5c2a28-295c-4a00-8c29-2a5c00ff2a28")  # with bytes of (, ), *, \\ and NUL
+    dn = slapd.add("lovelace", guid=guid.bytes_le)
+    hub.HUB_LDAP_ID_ATTRIBUTE, hub.HUB_LDAP_NAME_ATTRIBUTE = "objectGUID", "sAMAccountName"
+    hub.HUB_LDAP_FILTER = "(&(objectClass=securityPrincipal)(sAMAccountName={name}))"
+    try:
+        user = user_of("lovelace-sam")
+        assert (user.username, DirectoryAccount.objects.get().key) == ("lovelace-sam", str(guid))
+        entry = registered.entry_of(user)
+        assert entry.accepts(PASSWORD)
+        assert not entry.accepts("wrong")
+    finally:
+        slapd.remove(dn)
+
+
 # The connection.
 
 
@@ -322,11 +339,9 @@ def test_a_certificate_of_another_authority_is_refused(hub, slapd, grace, tmp_pa
 
 
 def test_a_certificate_of_another_host_is_refused(hub, slapd, grace):
-    # 127.0.0.2 is this machine as well; the certificate names 127.0.0.1.
-    with relay(slapd.tls_port) as port:
-        hub.HUB_LDAP_SERVER = LdapServer(f"ldaps://127.0.0.2:{port}", False)
-        with pytest.raises(problems.Unavailable):
-            user_of("grace")
+    hub.HUB_LDAP_SERVER = LdapServer(f"ldaps://127.0.0.2:{slapd.tls_port}", False)
+    with pytest.raises(problems.Unavailable):
+        user_of("grace")
 
 
 def test_a_server_without_tls_is_refused(hub, grace):
@@ -402,36 +417,6 @@ def fake_server(answer):
         server.close()
         for connection in held:
             connection.close()
-
-
-@contextmanager
-def relay(port):
-    """A port of 127.0.0.2 that leads to a port of 127.0.0.1."""
-    server = socket.create_server(("127.0.0.2", 0))
-
-    def pump(source, target):
-        try:
-            while data := source.recv(65536):
-                target.sendall(data)
-        except OSError:
-            pass
-
-    def accept():
-        while True:
-            try:
-                near, _ = server.accept()
-            except OSError:
-                return
-            far = socket.create_connection(("127.0.0.1", port))
-            for pair in ((near, far), (far, near)):
-                threading.Thread(target=pump, args=pair, daemon=True).start()
-
-    threading.Thread(target=accept, daemon=True).start()
-    try:
-        yield server.getsockname()[1]
-    finally:
-        server.shutdown(socket.SHUT_RDWR)
-        server.close()
 
 
 @pytest.mark.parametrize("answer", [silent, partial])
