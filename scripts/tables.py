@@ -26,6 +26,7 @@ SETTINGS = [
         "storage",
         "identity",
         "ldap",
+        "saml",
         "publishers",
         "logging",
     )

@@ -118,9 +118,9 @@ def connect_directory(request: HttpRequest, user: User, *, username: str, passwo
 
     Raises InvalidRequest for a wrong one, StateConflict, Throttled and Unavailable.
     """
-    with attempt(request, username) as tried:
-        entry = directory_entry(request, username, password, tried)
-        tried.succeeded = entry is not None
+    with attempt(request, username) as checked:
+        entry = directory_entry(request, username, password, checked)
+        checked.succeeded = entry is not None
     if entry is None:
         raise problems.InvalidRequest.at("/password", "Incorrect user name or password.")
     entry.connect(user)

@@ -1,4 +1,4 @@
-"""The security log, sessions of accounts, and which account belongs to whom in a directory."""
+"""The security log, sessions of accounts, and their entries in a directory."""
 
 from __future__ import annotations
 

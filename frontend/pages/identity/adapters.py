@@ -22,7 +22,6 @@ from frontend.pages.identity import providers
 from hub.protocol import problems
 from registry.api import sign_in, throttles
 from registry.core import directories, rates
-from registry.identity import groups
 from registry.models import User
 from registry.people.services import users
 
@@ -78,7 +77,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         response: HttpResponse = super().post_login(request, user, **kwargs)
         sign_in.complete(request, response, user)
         if provided := (kwargs.get("signal_kwargs") or {}).get("sociallogin"):
-            groups.follow(user, providers.groups_of(provided), settings.HUB_OIDC_GROUPS)
+            providers.follow_groups(user, provided)
         return response
 
     def get_reset_password_from_key_url(self, key: str) -> str:

@@ -15,7 +15,7 @@ from django.urls import path, re_path, reverse_lazy
 from django.views.decorators.http import require_POST
 from django.views.generic import RedirectView
 
-from frontend.pages.identity import account_data, directory, security_log, sessions, views
+from frontend.pages.identity import account_data, directory, saml, security_log, sessions, views
 from frontend.pages.identity.views import needs_mail
 from registry.api.guests import for_guests
 from registry.api.parameters import accepts
@@ -92,6 +92,9 @@ urlpatterns = [
         ),
         name="account_reset_password_from_key",
     ),
+    path("login/with/saml", for_guests(saml.begin), name="saml_login"),
+    path("login/with/saml/acs", for_guests(saml.answer), name="saml_acs"),
+    path("login/with/saml/metadata", for_guests(saml.metadata), name="saml_metadata"),
     path(
         "login/with/<str:provider_id>",
         for_guests(require_POST(openid_views.login)),
