@@ -25,6 +25,8 @@ SETTINGS = [
         "sparql",
         "storage",
         "identity",
+        "ldap",
+        "saml",
         "publishers",
         "logging",
     )
@@ -39,6 +41,7 @@ FORMS = {
     "texts": "list, comma separated",
     "database": "address",
     "mail": "address",
+    "ldap": "address",
     "networks": "list of networks, comma separated",
 }
 

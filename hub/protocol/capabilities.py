@@ -72,6 +72,7 @@ CAPABILITIES: typing.Final = {
             "allauth.mfa",
             "allauth.socialaccount",
             "allauth.socialaccount.providers.openid_connect",
+            "allauth.socialaccount.providers.saml",
         ),
         middleware=(
             "allauth.account.middleware.AccountMiddleware",

@@ -34,6 +34,12 @@ _PERIODS: Final = ("s", "m", "h", "d")
 _ENGINES: Final = ("postgresql", "sqlite3")
 # Schemes of mail servers, with the port of each.
 _MAIL_PORTS: Final = {"smtp": 587, "smtps": 465, "smtp+plain": 25}
+# Schemes of LDAP servers, with the scheme and the port of the library.
+_LDAP_SCHEMES: Final = {
+    "ldaps": ("ldaps", 636),
+    "ldap": ("ldap", 389),
+    "ldap+plain": ("ldap", 389),
+}
 N = TypeVar("N", int, float)
 
 
@@ -57,6 +63,14 @@ class MailServer:
     port: int
     user: str
     password: str
+
+
+@dataclass(frozen=True, slots=True)
+class LdapServer:
+    """An LDAP server: its URL, and whether StartTLS comes before all else."""
+
+    url: str
+    starts_tls: bool
 
 
 class Environment:
@@ -185,6 +199,29 @@ class Environment:
             "is no address of an SMTP server.",
             "Write it as smtp://user:password@host:587, with characters such as / and @ of the "
             "password encoded (%2F, %40), or unset it to send no mail.",
+        )
+        return None
+
+    def ldap(self, name: str) -> LdapServer | None:
+        """The LDAP server of a URL, None without one."""
+        text = self.text(name, default="")
+        if not text:
+            return None
+        try:
+            url = urlsplit(text)
+            scheme, default_port = _LDAP_SCHEMES[url.scheme]
+            port = url.port or default_port
+        except (ValueError, KeyError):
+            url, scheme, port = urlsplit(""), "", 0
+        if url.hostname and url.path in ("", "/") and not (url.query or url.username):
+            host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
+            return LdapServer(f"{scheme}://{host}:{port}", url.scheme == "ldap")
+        # The value may hold a password.
+        self.refuse(
+            name,
+            "is no address of an LDAP server.",
+            "Write it as ldaps://host or ldap://host (StartTLS), or unset it. HUB_LDAP_BASE says "
+            "where people are, and HUB_LDAP_BIND_DN with which entry the hub searches.",
         )
         return None
 

@@ -26,7 +26,8 @@ from django.urls import reverse
 from hub.protocol import problems
 from registry.api import throttles, user_agents
 from registry.api.throttles import address_of
-from registry.core import rates, security_log
+from registry.core import directories, rates, security_log
+from registry.core.directories import Entry
 from registry.core.security_log import Kind
 from registry.models import User
 
@@ -39,10 +40,12 @@ class Attempt:
     """One check of a password."""
 
     succeeded: bool = False
+    # Whose password it would be, where a directory says so.
+    account: User | None = None
 
 
 class CountingBackend(ModelBackend):
-    """Django's own backend; refuses to look at a password once too many were wrong."""
+    """Django's own backend, then directories; refuses a password once too many were wrong."""
 
     def authenticate(
         self,
@@ -57,9 +60,30 @@ class CountingBackend(ModelBackend):
         """
         if request is None or username is None or password is None:
             return super().authenticate(request, username, password, **kwargs)
+        missing = None
         with attempt(request, username) as tried:
             user = super().authenticate(request, username, password, **kwargs)
+            if user is None:
+                try:
+                    user = self._by_directory(request, username, password, tried)
+                except problems.Unavailable as problem:
+                    # A wrong password of the hub's own counts all the same.
+                    if not _has_own_password(username):
+                        raise
+                    missing = problem
             tried.succeeded = user is not None
+        if missing is not None:
+            raise missing
+        return user
+
+    def _by_directory(
+        self, request: HttpRequest, username: str, password: str, tried: Attempt
+    ) -> User | None:
+        entry = directory_entry(request, username, password, tried)
+        if entry is None or (entry.account and not self.user_can_authenticate(entry.account)):
+            return None
+        user = entry.sign_in()
+        user.is_from_directory = True
         return user
 
 
@@ -69,8 +93,37 @@ def attempt(request: HttpRequest, username: str) -> Iterator[Attempt]:
     with _attempt(_limits(request, username), address=address_of(request)) as tried:
         yield tried
     if not tried.succeeded:
-        of = User.objects.filter(username=username).first()
+        of = tried.account or User.objects.filter(username=username).first()
         security_log.report(Kind.SIGN_IN_FAILED, actor=of)
+
+
+def directory_entry(
+    request: HttpRequest, username: str, password: str, tried: Attempt
+) -> Entry | None:
+    """The person of a directory whose name and password these are; raises Throttled, Unavailable.
+
+    A directory finds one person by many spellings, so what is tried is counted by person as well.
+    """
+    entry = directories.find(username) if password else None
+    if entry is None:
+        return None
+    tried.account = entry.account
+    with _attempt(_entry_limits(request, entry), address=address_of(request)) as inner:
+        inner.succeeded = entry.accepts(password)
+    return entry if inner.succeeded else None
+
+
+def connect_directory(request: HttpRequest, user: User, *, username: str, password: str) -> None:
+    """Connect an account with the person of a directory whose name and password these are.
+
+    Raises InvalidRequest for a wrong one, StateConflict, Throttled and Unavailable.
+    """
+    with attempt(request, username) as checked:
+        entry = directory_entry(request, username, password, checked)
+        checked.succeeded = entry is not None
+    if entry is None:
+        raise problems.InvalidRequest.at("/password", "Incorrect user name or password.")
+    entry.connect(user)
 
 
 def confirm(request: HttpRequest, user: User, password: str) -> bool:
@@ -81,6 +134,9 @@ def confirm(request: HttpRequest, user: User, password: str) -> bool:
     who = f"session:{digest(str(request.session.session_key))}"
     with _attempt(_own_limits(who), address=address_of(request)) as tried:
         tried.succeeded = user.check_password(password)
+        if not tried.succeeded and directories.knows(user) and not user.has_usable_password():
+            entry = directories.entry_of(user)
+            tried.succeeded = entry is not None and entry.accepts(password)
         if not tried.succeeded:
             security_log.report(Kind.PASSWORD_REFUSED, actor=user)
         return tried.succeeded
@@ -125,6 +181,28 @@ def _limits(request: HttpRequest, username: str) -> list[rates.Limit]:
             rates.Rate.parse(settings.HUB_LIMITS_SIGN_IN_ACCOUNT_RATE),
         ),
     ]
+
+
+def _entry_limits(request: HttpRequest, entry: Entry) -> list[rates.Limit]:
+    """The limits of a person in a directory; the address is counted already."""
+    if entry.account and (device := _device(request, entry.account.username)):
+        return _own_limits(f"directory:{device}")
+    person, address = digest(entry.key), digest(address_of(request))
+    return [
+        rates.Limit(
+            f"sign-in:directory:{person}:{address}",
+            rates.Rate.parse(settings.HUB_LIMITS_SIGN_IN_RATE),
+        ),
+        rates.Limit(
+            f"sign-in:directory:{person}",
+            rates.Rate.parse(settings.HUB_LIMITS_SIGN_IN_ACCOUNT_RATE),
+        ),
+    ]
+
+
+def _has_own_password(username: str) -> bool:
+    user = User.objects.filter(username=username).first()
+    return user is not None and user.has_usable_password()
 
 
 def _own_limits(who: str) -> list[rates.Limit]:

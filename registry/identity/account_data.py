@@ -49,6 +49,7 @@ _DELETED = (
     "registry.SavedComparison",
     "registry.Watch",
     "identity.AccountSession",
+    "identity.DirectoryAccount",
     "identity.ScimUser",
     "account.EmailAddress",
     "mfa.Authenticator",

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from registry.core import second_factors
+from registry.core import directories, second_factors
 from registry.models import Membership, Namespace, User
 
 
 def is_due(user: User) -> bool:
     """Whether an account must set a second factor up.
 
-    One that has no password signs in with a provider alone, whose second factors count.
+    One that no password signs in to has a provider alone, whose second factors count.
     """
     roles = settings.HUB_SECOND_FACTOR_ROLES
     return (
         bool(roles)
-        and user.has_usable_password()
+        and (user.has_usable_password() or directories.knows(user))
         and _has_role(user, roles)
         and not second_factors.has_any(user)
     )

@@ -1,11 +1,10 @@
-"""Groups of an identity provider, which give roles in namespaces."""
+"""Groups of a provider or a directory, which give roles in namespaces."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import structlog
-from django.conf import settings
 
 from hub.protocol import problems
 from registry.core.permissions import ROLES
@@ -16,28 +15,34 @@ from registry.people.services import namespaces
 log = structlog.get_logger(__name__)
 
 
-def follow(user: User, groups: Collection[str], *, actor: User | None = None) -> None:
-    """Give a user the roles of their groups, in each namespace that HUB_OIDC_GROUPS names.
+def follow(
+    user: User,
+    groups: Collection[str],
+    mapping: Iterable[tuple[str, str, str]],
+    *,
+    actor: User | None = None,
+) -> None:
+    """Give a user the roles of their groups; the mapping has groups, namespaces and roles.
 
-    The highest role counts; without a group that the setting names for it, the user leaves the
-    namespace. A namespace that is missing, and one that would lose its last owner, stay as they
-    are, with a line in the log.
+    In each namespace that the mapping names, the highest role counts; without a group that it names
+    for it, the user leaves the namespace. A namespace that is missing, and one that would lose its
+    last owner, stay as they are, with a line in the log.
     """
     roles_by_namespace: dict[str, list[str]] = {}
-    for mapped in settings.HUB_OIDC_GROUPS:
-        roles = roles_by_namespace.setdefault(mapped.namespace, [])
-        if mapped.group in groups:
-            roles.append(mapped.role)
+    for group, namespace, role in mapping:
+        roles = roles_by_namespace.setdefault(namespace, [])
+        if group in groups:
+            roles.append(role)
     for slug, roles in roles_by_namespace.items():
         space = selectors.by_slug(slug).filter(kind=Namespace.Kind.ORG).first()
         if space is None:
             log.warning("group_without_namespace", namespace=slug)
             continue
-        role = max(roles, key=ROLES.index, default=None)
+        highest = max(roles, key=ROLES.index, default=None)
         present = Membership.objects.filter(namespace=space, user=user).first()
-        if (present.role if present else None) == role:
+        if (present.role if present else None) == highest:
             continue
         try:
-            namespaces.assign(actor, namespace=space, user=user, role=role)
+            namespaces.assign(actor, namespace=space, user=user, role=highest)
         except problems.StateConflict as problem:
             log.warning("group_not_followed", namespace=slug, user=user.pk, reason=problem.detail)

@@ -1,4 +1,4 @@
-"""The security log, whose rows are deleted only after their time, sessions, and SCIM."""
+"""The security log, sessions of accounts, and what directories and providers say of them."""
 
 from __future__ import annotations
 
@@ -85,6 +85,24 @@ class AccountSession(models.Model):
 
     def __str__(self) -> str:
         return f"session of {self.user} from {self.address}"
+
+
+class DirectoryAccount(models.Model):
+    """The account of a person in the LDAP directory, by the stable id of their entry."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="directory_account"
+    )
+    key = models.CharField(max_length=200, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~Q(key=""), name="directoryaccount_with_key"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} in the directory"
 
 
 class ScimClient(models.Model):

@@ -61,6 +61,8 @@ class User(AbstractUser):
     keeps_tokens = False
     # Whether a new password is only for the next sign-in.
     is_temporary = False
+    # Whether a directory knew the password of this sign-in, which is none of the hub's.
+    is_from_directory = False
 
     service_of = models.ForeignKey(
         "registry.Namespace",

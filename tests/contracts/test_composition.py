@@ -87,7 +87,7 @@ def test_the_worker_listens_to_every_queue_that_is_used():
     assert {entry["options"]["queue"] for entry in SCHEDULE.values()} <= {"cpu", "light"}
 
 
-BUILDS = {"web": None, "worker-cpu": CPU, "worker-gpu": GPU}
+BUILDS = {"web": None, "web-sign-in": None, "worker-cpu": CPU, "worker-gpu": GPU}
 
 
 @pytest.mark.parametrize("extra", BUILDS)
@@ -114,6 +114,7 @@ def test_locks_hold_every_package_in_the_version_that_is_tested(extra):
     extras = needed["optional-dependencies"]
     wanted = [*needed["dependencies"], *extras["web"], *extras["s3"]]
     wanted += extras[extra.removeprefix("worker-")] if runtime else []
+    wanted += [*extras["ldap"], *extras["saml"]] if extra == "web-sign-in" else []
     assert {canonicalize_name(Requirement(each).name) for each in wanted} <= locked.keys()
     # Both packages hold the module `onnxruntime`: side by side, one overwrites the other.
     assert {"onnxruntime", "onnxruntime-gpu"} & locked.keys() == {runtime} - {None}

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from ipaddress import ip_address
 from smtplib import SMTPException
 from typing import Any
 from urllib.parse import urljoin
 
 import structlog
+from allauth.account import app_settings
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.internal.flows import reauthentication
+from allauth.account.internal.flows.login import get_authentication_records
 from allauth.core import context
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -17,8 +21,7 @@ from django.urls import reverse
 from frontend.pages.identity import providers
 from hub.protocol import problems
 from registry.api import sign_in, throttles
-from registry.core import rates
-from registry.identity import groups
+from registry.core import directories, rates
 from registry.identity.scim import groups as scim_groups
 from registry.models import User
 from registry.people.services import users
@@ -44,6 +47,28 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         """Whether it is the user's password, within the limits of decision 35."""
         return sign_in.confirm(context.request, user, password)
 
+    def get_reauthentication_methods(self, user: User) -> list[dict[str, Any]]:
+        """How a user confirms who they are: allauth's ways, or the password of the directory."""
+        methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        if methods or not directories.knows(user):
+            return methods
+        url = reverse("account_reauthenticate")
+        return [{"id": "reauthenticate", "description": "Use your password", "url": url}]
+
+    def is_reauthentication_required(self, *, app: str, **kwargs: Any) -> bool:
+        """Whether it is asked for; allauth forgets the answer of accounts without a password."""
+        request = context.request
+        if reauthentication.get_reauthentication_flows(request.user) or not directories.knows(
+            request.user
+        ):
+            return bool(super().is_reauthentication_required(app=app, **kwargs))
+        times = [
+            record["at"]
+            for record in get_authentication_records(request, request.user)
+            if record.get("reauthenticated")
+        ]
+        return not times or time.time() - times[-1] >= app_settings.REAUTHENTICATION_TIMEOUT
+
     def set_password(self, user: User, password: str) -> None:
         """Set a password that a link of a mail asked for; tokens are revoked."""
         users.change_password(user, password=password, revoke_tokens=True)
@@ -54,7 +79,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         sign_in.complete(request, response, user)
         provided = (kwargs.get("signal_kwargs") or {}).get("sociallogin")
         if provided and not scim_groups.decide_roles(user):
-            groups.follow(user, providers.groups_of(provided))
+            providers.follow_groups(user, provided)
         return response
 
     def get_reset_password_from_key_url(self, key: str) -> str:

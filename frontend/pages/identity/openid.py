@@ -18,7 +18,7 @@ from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOA
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from frontend.pages.identity.providers import NONCE, PROVIDER
+from frontend.pages.identity.providers import NONCE, OIDC
 from hub.protocol import problems
 
 # Of public keys alone: a secret that both sides know would let either sign.
@@ -97,10 +97,10 @@ def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
 
 
 def _expect_provider(provider_id: str) -> None:
-    if not settings.HUB_OIDC_ISSUER or provider_id != PROVIDER:
+    if not settings.HUB_OIDC_ISSUER or provider_id != OIDC:
         raise problems.NotFound("This hub has no such provider.")
 
 
 def _answer(view: Any, request: HttpRequest) -> HttpResponse:
-    answer: HttpResponse = view.adapter_view(OpenIDAdapter(request, PROVIDER))(request)
+    answer: HttpResponse = view.adapter_view(OpenIDAdapter(request, OIDC))(request)
     return answer

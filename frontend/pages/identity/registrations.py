@@ -8,8 +8,10 @@ from allauth.mfa.signals import authenticator_removed
 from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
 from django.template import Context
+from django.urls import reverse
 
 from frontend.pages.identity import notices, sessions
+from frontend.pages.identity.providers import OIDC
 from frontend.presenters.page_parts import PagePart, Place, page_parts
 from registry.core.periodic import HourlyTask, hourly_tasks
 from registry.core.required_actions import RequiredAction, required_actions
@@ -68,6 +70,18 @@ def _ways(_: Context) -> dict[str, Any]:
     """What this hub offers to people who come to an account."""
     return {
         "sends_mail": settings.HUB_MAIL_SERVER is not None,
-        "provider": settings.HUB_OIDC_NAME if settings.HUB_OIDC_ISSUER else "",
+        "providers": [
+            (name, address)
+            for issuer, name, address in (
+                (
+                    settings.HUB_OIDC_ISSUER,
+                    settings.HUB_OIDC_NAME,
+                    reverse("openid_connect_login", args=[OIDC]),
+                ),
+                (settings.HUB_SAML_ISSUER, settings.HUB_SAML_NAME, reverse("saml_login")),
+            )
+            if issuer
+        ],
+        "directory": settings.HUB_LDAP_NAME if settings.HUB_LDAP_SERVER else "",
         "is_open": settings.HUB_SIGN_UP in ("open", "domain"),
     }

@@ -16,8 +16,10 @@ from django.views.generic import RedirectView
 
 from frontend.pages.identity import (
     account_data,
+    directory,
     openid,
     provisioning,
+    saml,
     security_log,
     sessions,
     views,
@@ -98,6 +100,9 @@ urlpatterns = [
         ),
         name="account_reset_password_from_key",
     ),
+    path("login/with/saml", for_guests(saml.begin), name="saml_login"),
+    path("login/with/saml/acs", for_guests(saml.answer), name="saml_acs"),
+    path("login/with/saml/metadata", for_guests(saml.metadata), name="saml_metadata"),
     path(
         "login/with/<str:provider_id>",
         for_guests(require_POST(openid.login)),
@@ -220,6 +225,7 @@ urlpatterns = [
         ),
         name="mfa_remove_webauthn",
     ),
+    path("account/directory", directory.connect, name="directory-connect"),
     path("account/data", account_data.show, name="account-data"),
     path("account/data/export", account_data.export, name="account-data-export"),
     path("account/sessions", sessions.show, name="sessions"),

@@ -29,7 +29,9 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        users.review_password(form.get_user(), password=form.cleaned_data["password"])
+        user = form.get_user()
+        if not user.is_from_directory:
+            users.review_password(user, password=form.cleaned_data["password"])
         return self.enter(form)
 
     def enter(self, form: AuthenticationForm) -> HttpResponse:

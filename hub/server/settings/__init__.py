@@ -28,11 +28,13 @@ from hub.server.settings.environment import (
     TABLE_APPS,
 )
 from hub.server.settings.identity import *  # noqa: F403
-from hub.server.settings.identity import FORM_TARGETS
+from hub.server.settings.ldap import *  # noqa: F403
 from hub.server.settings.limits import *  # noqa: F403
 from hub.server.settings.limits import HUB_LIMITS_ANON_RATE, HUB_LIMITS_USER_RATE
 from hub.server.settings.logging import *  # noqa: F403
 from hub.server.settings.publishers import *  # noqa: F403
+from hub.server.settings.saml import *  # noqa: F403
+from hub.server.settings.saml import FORM_TARGETS
 from hub.server.settings.security_log import *  # noqa: F403
 from hub.server.settings.sparql import *  # noqa: F403
 from hub.server.settings.storage import *  # noqa: F403

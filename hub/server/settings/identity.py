@@ -80,24 +80,28 @@ class GroupRole(NamedTuple):
     role: str
 
 
-def _group_role(text: str) -> GroupRole | None:
-    group, _, target = text.strip().rpartition("=")
-    namespace, _, role = target.rpartition(":")
-    if group and namespace and role in _ROLES:
-        return GroupRole(group, namespace, role)
-    env.refuse(
-        "HUB_OIDC_GROUPS",
-        f"has {text!r}, which is no role of a group.",
-        "Write it as group=namespace:role, with the role reader, writer, maintainer or owner.",
-    )
-    return None
+def group_roles(name: str, texts: list[str]) -> list[GroupRole]:
+    """The roles that a variable gives to groups."""
+    rows = []
+    for text in texts:
+        group, _, target = text.strip().rpartition("=")
+        namespace, _, role = target.rpartition(":")
+        if group and namespace and role in _ROLES:
+            rows.append(GroupRole(group, namespace, role))
+            continue
+        env.refuse(
+            name,
+            f"has {text!r}, which is no role of a group.",
+            "Write it as group=namespace:role, with the role reader, writer, maintainer or owner.",
+        )
+    return rows
 
 
 # Roles that groups of the provider give in namespaces, such as chemists=lab:maintainer. In the
 # namespaces that it names, each sign-in gives and takes the roles of the user, and so does each
 # change of a group over SCIM.
 _groups = env.texts("HUB_OIDC_GROUPS", default=[])
-HUB_OIDC_GROUPS = [role for text in _groups if (role := _group_role(text))]
+HUB_OIDC_GROUPS = group_roles("HUB_OIDC_GROUPS", _groups)
 _issuer = urlsplit(HUB_OIDC_ISSUER)
 _is_local = _issuer.hostname in ("localhost", "127.0.0.1", "::1")
 if HUB_OIDC_ISSUER and not (_issuer.hostname and (_issuer.scheme == "https" or _is_local)):
@@ -145,6 +149,8 @@ ACCOUNT_SIGNUP_FIELDS = ["email*", "username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "optional"
 ACCOUNT_CHANGE_EMAIL = True
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
+# By a password or a second factor; the hub has no pages for codes by mail.
+ACCOUNT_REAUTHENTICATION_METHODS = ["password", "mfa"]
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_PRESERVE_USERNAME_CASING = True
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = False

@@ -7,16 +7,21 @@ from typing import Any
 from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.http import HttpRequest
 
+from registry.core.directories import Directory, directories
 from registry.core.periodic import HourlyTask, hourly_tasks
 from registry.core.security_log import Keeper, keepers
 from registry.core.sessions import key_changed
-from registry.identity import services, sessions
+from registry.identity import directory_accounts, services, sessions
 from registry.models import User
 
 
 def register(package: str) -> None:
     """Plug into the ports of the core."""
     keepers.register(package, Keeper(services.keep))
+    directories.register(
+        package,
+        Directory(directory_accounts.find, directory_accounts.entry_of, directory_accounts.knows),
+    )
     hourly_tasks.register(
         package,
         HourlyTask("security-log", "Old security events deleted", services.forget),

@@ -106,8 +106,10 @@ def _set_members(
 
 def _follow(client: ScimClient, users: Iterable[ScimUser], changed: Collection[str]) -> None:
     """Have the roles of users follow their groups, if one of the changed groups gives any."""
-    if not any(mapped.group in changed for mapped in settings.HUB_OIDC_GROUPS):
+    # The groups are those that the provider names at sign-in, by whatever protocol.
+    mapping = [*settings.HUB_OIDC_GROUPS, *settings.HUB_SAML_GROUPS]
+    if not any(mapped.group in changed for mapped in mapping):
         return
     for row in users:
         names = list(row.groups.values_list("display_name", flat=True))
-        groups.follow(row.user, names, actor=client.account)
+        groups.follow(row.user, names, mapping, actor=client.account)
