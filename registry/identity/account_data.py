@@ -114,7 +114,7 @@ def erase(actor: Actor, *, user: User) -> None:
     if space is not None and not _is_used(space):
         space.slug, space.display_name = _pseudonym(user), ""
         space.save(update_fields=["slug", "display_name"])
-    sessions.end_all(actor, user=user)
+    sessions.end_of(user, by=actor)
     for table, _, field in _relations():
         if table._meta.label in _DELETED and field == "user":  # noqa: SLF001
             table._default_manager.filter(**{field: user}).delete()  # noqa: SLF001

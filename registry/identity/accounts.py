@@ -1,4 +1,4 @@
-"""Accounts of people that a provider or a directory names: without a password, under a free name."""
+"""Accounts of people that a provider or directory names: no password, and a free name."""
 
 from __future__ import annotations
 

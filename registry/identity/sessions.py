@@ -98,6 +98,11 @@ def end_all(actor: Actor, *, user: User, but: str | None = None) -> int:
     return _end(actor, user, [key for key in _keys_of(user) if key != but])
 
 
+def end_of(user: User, *, by: Actor) -> None:
+    """End all sessions of an account, without asking who may."""
+    _end(by, user, _keys_of(user))
+
+
 def tidy() -> int:
     """Delete expired sessions, and those older than HUB_SESSION_DAYS; returns how many."""
     now = timezone.now()

@@ -130,7 +130,7 @@ def _values(sociallogin: Any, name: str) -> list[str]:
 
 def _is_connected(user: User, provider: str) -> bool:
     """Whether an account is that of a subject of the provider already."""
-    return SocialAccount.objects.filter(user=user, provider=provider).exists()
+    return bool(SocialAccount.objects.filter(user=user, provider=provider).exists())
 
 
 def _claim(sociallogin: Any, name: str) -> Any:
