@@ -3,16 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 import structlog
+from django.conf import settings
+from django.db.models.functions import Lower
 
 from hub.protocol import problems
-from registry.core.permissions import ROLES
+from registry.core.permissions import ROLES, Actor, require_admin
 from registry.models import Membership, Namespace, User
 from registry.people import selectors
 from registry.people.services import namespaces
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class MappedGroup:
+    """A group that settings give a role in a namespace, which may not exist."""
+
+    provider: str
+    group: str
+    namespace: str
+    role: str
+    has_namespace: bool
+
+
+def mapped(actor: Actor) -> list[MappedGroup]:
+    """The groups that settings give roles, for administrators."""
+    require_admin(actor)
+    mappings = {
+        settings.HUB_OIDC_NAME: settings.HUB_OIDC_GROUPS,
+        settings.HUB_SAML_NAME: settings.HUB_SAML_GROUPS,
+        "LDAP": settings.HUB_LDAP_GROUPS,
+    }
+    rows = [(provider, row) for provider, mapping in mappings.items() for row in mapping]
+    slugs = {row.namespace.lower() for _, row in rows}
+    spaces = Namespace.objects.filter(kind=Namespace.Kind.ORG).annotate(lower=Lower("slug"))
+    known = set(spaces.filter(lower__in=slugs).values_list("lower", flat=True))
+    return [
+        MappedGroup(provider, row.group, row.namespace, row.role, row.namespace.lower() in known)
+        for provider, row in rows
+    ]
 
 
 def follow(

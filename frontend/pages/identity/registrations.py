@@ -17,7 +17,7 @@ from registry.core.periodic import HourlyTask, hourly_tasks
 from registry.core.required_actions import RequiredAction, required_actions
 from registry.core.second_factors import SecondFactors, second_factors
 from registry.core.security_log import Keeper, keepers
-from registry.identity import factor_rules, invitations
+from registry.identity import factor_rules, groups, invitations
 from registry.models import User
 from registry.people.services import users
 
@@ -41,7 +41,7 @@ def register(package: str) -> None:
         PagePart(Place.SIGN_IN, "identity/sign_in.html", _ways),
         PagePart(Place.OWN_ACCOUNT, "identity/account.html", _ways),
         PagePart(Place.USER, "identity/user.html", sessions.of_user),
-        PagePart(Place.ADMINISTRATION, "identity/administration.html"),
+        PagePart(Place.ADMINISTRATION, "identity/administration.html", _groups),
     )
     keepers.register(package, Keeper(notices.queue))
     second_factors.register(package, SecondFactors(is_mfa_enabled))
@@ -64,6 +64,11 @@ def register(package: str) -> None:
 
 def _expect_long_password(user: User, **_: Any) -> None:
     users.expect_long_password(user)
+
+
+def _groups(context: Context) -> dict[str, Any]:
+    """The groups of providers that have roles here."""
+    return {"groups": groups.mapped(context["request"].user)}
 
 
 def _ways(_: Context) -> dict[str, Any]:

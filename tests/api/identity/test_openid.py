@@ -138,6 +138,21 @@ def test_groups_give_and_take_roles(provider, client, settings, ada):
     assert Membership.objects.get(namespace=lab).user == ada
 
 
+def test_administrators_see_which_groups_have_roles(client, settings, admin, lists):
+    namespaces.create(admin, slug="lab")
+    settings.HUB_OIDC_NAME = "Example"
+    settings.HUB_OIDC_GROUPS = [
+        GroupRole("staff", "lab", "reader"),
+        GroupRole("chemists", "missing", "owner"),
+    ]
+    client.force_login(admin)
+    page = client.get("/administration").content.decode()
+    assert all(words in page for words in ("staff", "chemists", "reader", "Example"))
+    assert page.count("no such organisation") == 1
+    settings.HUB_OIDC_GROUPS = []
+    assert 'id="groups"' not in client.get("/administration").content.decode()
+
+
 def test_a_group_does_not_take_the_last_owner(provider, client, settings):
     sign_in(provider, client, **GRACE)
     lab = namespaces.create(User.objects.get(username="grace"), slug="lab")
