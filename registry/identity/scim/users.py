@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 from django.apps import apps
 from django.core.exceptions import ValidationError
@@ -58,7 +59,7 @@ def account_of(emails: Collection[str]) -> User | None:
     The caller knows that the addresses are confirmed. A closed account counts as any other.
     """
     lowered = [Lower(Value(email)) for email in emails]
-    rows = _with_email().filter(lower_email__in=lowered).select_related("scim_user")
+    rows = _with_email(lower_email__in=lowered).select_related("scim_user")
     several = list(rows[:2])
     return several[0] if len(several) == 1 and hasattr(several[0], "scim_user") else None
 
@@ -186,15 +187,17 @@ def _expect_valid(person: Person) -> None:
 
 def _expect_free_email(email: str, *, but: User | None) -> None:
     """Raise NameTaken for the address of another account, unless SCIM deleted that."""
-    others = _with_email().filter(lower_email=Lower(Value(email)))
-    if email and others.exclude(pk=but.pk if but else None).exists():
+    others = _with_email(lower_email=Lower(Value(email)))
+    if but is not None:
+        others = others.exclude(pk=but.pk)
+    if email and others.exists():
         raise problems.NameTaken(
             f"Another account of this hub has the address {email}. SCIM changes only accounts that "
             "it made: erase that account or change its address first."
         )
 
 
-def _with_email() -> QuerySet[User]:
+def _with_email(**condition: Any) -> QuerySet[User]:
     """Accounts by ``lower_email``, without those that SCIM deleted."""
     rows = User.objects.filter(scim_user__deleted_at=None).exclude(email="")
-    return rows.alias(lower_email=Lower("email"))
+    return rows.alias(lower_email=Lower("email")).filter(**condition)

@@ -19,6 +19,7 @@ from scim2_models import (
     NotFoundException,
     NotImplementedException,
     PreconditionFailedException,
+    Reference,
     Resource,
     ResourceType,
     ResponseParameters,
@@ -183,8 +184,10 @@ def _equal(rows: QuerySet[Any], column: str, text: str) -> QuerySet[Any]:
     if "\0" in text:
         return rows.none()
     if column in _CASELESS:
-        return rows.alias(lower=Lower(column)).filter(lower=Lower(Value(text)))
-    return rows.filter(**{column: text}).exclude(**{column: ""})
+        rows = rows.alias(lower=Lower(column)).filter(lower=Lower(Value(text)))
+    else:
+        rows = rows.filter(**{column: text}).exclude(**{column: ""})
+    return rows
 
 
 def _key(text: str) -> int | None:
@@ -229,7 +232,7 @@ def _resource_of(row: Any, *, with_members: bool = True) -> Resource[Any]:
 
 
 def _member(key: int) -> Member:
-    return Member(value=str(key), ref=f"Users/{key}", type=Member.Type.user)
+    return Member(value=str(key), ref=Reference[User](f"Users/{key}"), type=Member.Type.user)
 
 
 def _meta(kind: str, row: Any) -> Meta:

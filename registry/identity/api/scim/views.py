@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 from hub.protocol import problems
 from registry.api.authentication import TokenAuthentication
 from registry.identity.api.scim import addresses, errors
+from registry.models import User
 
 LONGEST_FILTER = 1_000
 
@@ -62,10 +63,11 @@ def _answer(request: Request, path: str) -> HttpResponse:
         method=str(request.method),
         base_url=addresses.base_url(),
         path=f"/{path}",
-        query=dict(request.query_params.items()),
+        query=request.query_params.dict(),
         headers=dict(request.headers),
         body=request._request.body,  # noqa: SLF001 - DRF's own; the library parses
     )
+    assert isinstance(request.user, User)  # noqa: S101 - the permission has seen to it
     answer = server.answer(request.user.scim_client, message)
     response = (
         HttpResponse(status=answer.status)
