@@ -88,7 +88,7 @@ def test_a_provider_of_another_site_signs_in(chromium, hub_of_provider, with_scr
     context = chromium.new_context()
     page = context.new_page()
     if not with_scripts:  # those of the hub; the provider's page needs its own
-        page.route("**/send.js", lambda route: route.abort())
+        page.route("**/send*.js", lambda route: route.abort())
     page.goto(f"{hub_of_provider}/login?next=/models")
     posts = []
     page.on("request", lambda request: posts.append(request) if request.method == "POST" else None)
