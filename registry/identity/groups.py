@@ -40,9 +40,9 @@ def mapped(actor: Actor) -> list[MappedGroup]:
     rows = [(provider, row) for provider, mapping in mappings.items() for row in mapping]
     slugs = {row.namespace.lower() for _, row in rows}
     spaces = Namespace.objects.filter(kind=Namespace.Kind.ORG).annotate(lower=Lower("slug"))
-    known = set(spaces.filter(lower__in=slugs).values_list("lower", flat=True))
+    present = set(spaces.filter(lower__in=slugs).values_list("lower", flat=True))
     return [
-        MappedGroup(provider, row.group, row.namespace, row.role, row.namespace.lower() in known)
+        MappedGroup(provider, row.group, row.namespace, row.role, row.namespace.lower() in present)
         for provider, row in rows
     ]
 

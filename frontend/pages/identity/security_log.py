@@ -84,12 +84,12 @@ def _events(request: HttpRequest, conditions: dict[str, Any]) -> list[dict[str, 
 
     What jobs of the hub record of a model goes on after its deletion, and is left out.
     """
-    asked = {name: value for name, value in conditions.items() if value}
-    verb = asked.pop("kind", "")
-    if not asked.keys() & {"subject", "model"} or (verb and verb not in event_verbs.names()):
+    filters = {name: value for name, value in conditions.items() if value}
+    verb = filters.pop("kind", "")
+    if not filters.keys() & {"subject", "model"} or (verb and verb not in event_verbs.names()):
         return []
-    asked.pop("address", None)  # which events do not have
-    rows = audit_log.events(request.user, verb=verb, **asked)
+    filters.pop("address", None)  # which events do not have
+    rows = audit_log.events(request.user, verb=verb, **filters)
     events = list(rows.exclude(actor=None)[:EVENTS])
     addresses = selectors.addresses_of(request.user, [event.request_id for event in events])
     return [{"event": event, "address": addresses.get(event.request_id, "")} for event in events]

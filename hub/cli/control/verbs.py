@@ -218,8 +218,8 @@ class Verb:
             rows = answer if hasattr(answer, "__iter__") else (answer,)
             noun, _, name = self.operation.partition(".")
             # `users.sessions` lists sessions, `users.list` users.
-            listed = name if name == self.name and name.endswith("s") else noun
-            output.table(rows, self.columns, f"no {listed.replace('_', ' ')}")
+            things = name if name == self.name and name.endswith("s") else noun
+            output.table(rows, self.columns, f"no {things.replace('_', ' ')}")
         else:
             output.details(answer)
 
