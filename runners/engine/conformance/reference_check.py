@@ -19,6 +19,10 @@ from runners.engine.runs.attempts import Attempt, RunStatus
 from runners.engine.runs.child_runs import BUNDLED, FileKind
 from runners.engine.runs.generate import GENERATED
 
+_NO_BUNDLED = "no bundled data decide"
+_BUNDLED_UNDECIDED = "the bundled data do not decide"
+_UNDECIDED = frozenset({_NO_BUNDLED, _BUNDLED_UNDECIDED})
+
 
 class ReferenceCheck(Check):
     """Whether the runtime agrees with the reference."""
@@ -107,7 +111,7 @@ class ReferenceCheck(Check):
         self, comparison: Comparison, other: Attempt, *, attempt: Attempt, origin: str
     ) -> Verdict:
         """Decide by the bundled data whether this runtime or the reference is wrong."""
-        guilty, why = Blame.RUNTIME, "no third voice was heard"
+        guilty, why = Blame.RUNTIME, _NO_BUNDLED
         if self._subject.prepared.bundled:
             data = self._subject.sets[BUNDLED]
             model_file = next(
@@ -124,7 +128,7 @@ class ReferenceCheck(Check):
             elif reference_meets and not runtime_meets:
                 why = "the reference meets the bundled data"
             else:
-                why = "the bundled data do not decide"
+                why = _BUNDLED_UNDECIDED
         words = f"{differs(comparison, 'the reference')}; {why}"
         exempt = self._overflow(comparison, other, attempt, origin)
         if exempt is None and guilty == Blame.RUNTIME:
@@ -135,7 +139,9 @@ class ReferenceCheck(Check):
             return exempt
         verdict = self._maker.blamed(guilty, comparison, words)
         believed = self._name if guilty == Blame.REFERENCE else REFERENCE
-        verdict = self._maker.localised(verdict, origin, comparison.worst, REFERENCE, believed)
+        verdict = self._maker.localised(
+            verdict, origin, comparison.worst, REFERENCE, believed, undecided=why in _UNDECIDED
+        )
         return self._by_definition(verdict)
 
     def _by_definition(self, verdict: Verdict) -> Verdict:

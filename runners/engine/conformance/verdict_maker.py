@@ -175,7 +175,13 @@ class VerdictMaker:
         believed: str,
         *,
         optimised: bool = False,
+        undecided: bool = False,
     ) -> Verdict:
+        """The verdict with the first node that differs.
+
+        Where nothing but the two runs says which is right (``undecided``), roundings that grow from
+        node to node blame neither.
+        """
         if not name:
             return verdict
         parties = Parties(self.name, witness, believed, self.subject.prepared.profile, optimised)
@@ -186,7 +192,11 @@ class VerdictMaker:
             reason += f"; first at {place_of(node)}"
         if note:
             reason += f" ({note})"
-        return replace(verdict, reason=reason, node=node, evidence=divergence.evidence)
+        verdict = replace(verdict, reason=reason, node=node, evidence=divergence.evidence)
+        if undecided and divergence.is_rounding:
+            # Both compute each node rightly: neither is to blame for how the model magnifies.
+            return replace(verdict, outcome=CheckOutcome.CANNOT_TELL, blames=Blame.NONE)
+        return verdict
 
 
 class Check:

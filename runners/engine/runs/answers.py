@@ -149,11 +149,16 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """The first node at which two runtimes differ, the evidence file, and what is missing."""
+    """The first node at which two runtimes differ, the evidence file, and what is missing.
+
+    `is_rounding` tells that every node of the graph agrees on equal inputs: what differs are
+    roundings, which grow from node to node.
+    """
 
     node: Node | None
     evidence: Evidence
     note: Message
+    is_rounding: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import math
 import re
 import time
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -137,12 +137,15 @@ class _Search:
     def _first_suspect(self) -> Divergence:
         """The first of the suspects that also differs when it is run alone."""
         first: Node | None = None
-        for index, node in self._suspects():
+        suspects = self._suspects()
+        agree_alone = len(suspects) < _MOST_SUSPECTS
+        for index, node in suspects:
             # The outputs that nothing uses have no value.
             outputs = [name for name in node.output if name in self._values]
             cut = cut_out(self._model, [node], self._values, self._model_file.folder, outputs)
             figures = self._alone(cut)
             if figures is None or figures.agrees:
+                agree_alone &= figures is not None
                 figures = figures or self._unproven(node)
                 first = first or _described(index, node, figures, alone=False)
                 continue
@@ -155,10 +158,30 @@ class _Search:
             return Divergence(described, Evidence(evidence), Message(note))
         if first is None:
             return _unlocated("no value inside the graph differs once it is looked at")
+        if agree_alone and self._others_agree_alone({index for index, _ in suspects}):
+            note = "every node agrees alone: roundings grow from node to node"
+            return Divergence(first, Evidence(""), Message(note), is_rounding=True)
         note = (
             "no node differs alone: the difference grows over several, or the node needs the rest"
         )
         return Divergence(first, Evidence(""), Message(note))
+
+    def _others_agree_alone(self, suspects: Collection[int]) -> bool:
+        """Whether all other nodes whose outputs differ agree on equal inputs; False if too many."""
+        noise = _NOISE[self._parties.profile]
+        until = time.monotonic() + _INSIDE_SECONDS
+        for index, node in enumerate(self._model.graph.node):
+            outputs = [name for name in node.output if name in self._values]
+            error = max((self._errors.get(name, 0.0) for name in outputs), default=0.0)
+            if index in suspects or error <= noise:
+                continue
+            if time.monotonic() > until:
+                return False
+            cut = cut_out(self._model, [node], self._values, self._model_file.folder, outputs)
+            figures = self._alone(cut)
+            if figures is None or not figures.agrees:
+                return False
+        return True
 
     def _inside(self, index: int, node: onnx.NodeProto) -> Divergence | None:
         """Search the bodies of a node; None if no node there differs alone."""

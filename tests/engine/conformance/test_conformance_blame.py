@@ -344,8 +344,49 @@ def test_a_child_that_lies_is_our_fault_and_not_believed(judge, monkeypatch, sta
         judge()
 
 
+def magnifying():
+    """Relu, Mul by 30, Exp: a rounding of Relu becomes thirty times as large."""
+    return samples.model(
+        [
+            samples.node("Relu", ["x"], ["r"]),
+            samples.node("Mul", ["r", "thirty"], ["m"]),
+            samples.node("Exp", ["m"], ["y"]),
+        ],
+        [samples.value("x", shape=("N", 4))],
+        [samples.value("y", shape=("N", 4))],
+        [onnx.numpy_helper.from_array(np.array(30, np.float32), "thirty")],
+    )
+
+
+def test_roundings_that_the_model_magnifies_blame_nobody(judge):
+    """Alone, every node agrees within the tolerance of its type."""
+    faulty = Faulty.instead("Relu", lambda value: value * (1 + 3e-4), name="onnxruntime")
+    report, measures = judge(model=magnifying(), faulty=faulty)
+    verdict = measures["reference"]
+    assert (verdict["outcome"], verdict["blames"]) == ("cantTell", "")
+    assert "roundings grow from node to node" in verdict["reason"]
+    assert verdict["node"]["op"] == "Relu"
+    assert report.outcome == "passed"
+
+
+def test_a_fault_that_the_model_magnifies_still_blames_the_runtime(judge):
+    faulty = Faulty.instead("Relu", lambda value: value + 0.01, name="onnxruntime")
+    _, measures = judge(model=magnifying(), faulty=faulty)
+    assert (measures["reference"]["outcome"], measures["reference"]["blames"]) == (
+        "failed",
+        "runtime",
+    )
+
+
+def test_bundled_data_decide_about_roundings_too(judge):
+    faulty = Faulty.instead("Relu", lambda value: value * (1 + 3e-4), name="onnxruntime")
+    data = [bundled(magnifying())]
+    _, measures = judge(model=magnifying(), data=data, faulty=faulty)
+    assert measures["reference"]["blames"] == "runtime"
+
+
 def test_evidence_cannot_lead_elsewhere(judge, monkeypatch):
-    lie = {"node": None, "evidence": "../../etc/passwd", "note": ""}
+    lie = {"node": None, "evidence": "../../etc/passwd", "note": "", "is_rounding": False}
     monkeypatch.setitem(Inline.ends, "localise", lambda _: Ending("answered", lie))
     faulty = Faulty.instead("Relu", lambda value: value + 1, name="onnxruntime")
     report, measures = judge(faulty=faulty)

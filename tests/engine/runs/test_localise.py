@@ -106,7 +106,13 @@ def test_a_node_that_only_passes_errors_on_is_not_blamed(find):
     found = find(model, "Relu", lambda value: value + 3e-6)
     assert found["node"]["op"] == "Relu"
     assert not found["node"]["alone"]
-    assert "grows" in found["note"]
+    assert found["is_rounding"]
+    assert "grow from node to node" in found["note"]
+
+
+def test_a_node_that_cannot_run_alone_leaves_open_what_grows(find, monkeypatch):
+    monkeypatch.setattr(localise, "cut_out", lambda *_: None)
+    assert not find(samples.mlp_proto(), "Relu", lambda value: value + 3e-6)["is_rounding"]
 
 
 def test_a_body_is_blamed_as_the_node_that_holds_it(find, places):
