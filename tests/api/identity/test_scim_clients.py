@@ -46,8 +46,8 @@ def test_scim2_tester_finds_no_fault(secret):
         result.reason for result in results if result.status not in (Status.SUCCESS, Status.SKIPPED)
     ]
     # An account is open or closed, and its only address is primary, whatever the tester sends.
-    attributes = {re.search(r"'(\w+)'", reason).group(1) for reason in faults}
-    assert attributes <= {"active", "emails"}, faults
+    others = [reason for reason in faults if not re.search("'(active|emails)'", reason)]
+    assert others == []
     assert len(faults) <= 3
     assert len(results) > 50
 
