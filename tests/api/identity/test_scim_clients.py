@@ -7,6 +7,8 @@ import re
 import pytest
 import scim2_tester
 from django.core.handlers.wsgi import WSGIHandler
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 from django.test import Client
 from scim2_client.engines.wsgi import WSGISCIMClient
 from scim2_server.testing import ScimStorageContract
@@ -35,9 +37,20 @@ def secret(admin):
     return clients.create_token(admin, name="entra")[1]
 
 
-def test_scim2_tester_finds_no_fault(secret):
+@pytest.fixture
+def application():
+    """The hub without its own test client; requests leave the connection of the test open."""
+    signals = (request_started, request_finished)
+    for signal in signals:
+        signal.disconnect(close_old_connections)
+    yield WSGIHandler()
+    for signal in signals:
+        signal.connect(close_old_connections)
+
+
+def test_scim2_tester_finds_no_fault(secret, application):
     client = WSGISCIMClient(
-        WSGIHandler(),
+        application,
         base_url="http://testserver/scim/v2",
         headers={"Authorization": f"Bearer {secret}"},
     )
@@ -46,8 +59,8 @@ def test_scim2_tester_finds_no_fault(secret):
         result.reason for result in results if result.status not in (Status.SUCCESS, Status.SKIPPED)
     ]
     # An account is open or closed, and its only address is primary, whatever the tester sends.
-    attributes = {re.search(r"'(\w+)'", reason).group(1) for reason in faults}
-    assert attributes <= {"active", "emails"}, faults
+    others = [reason for reason in faults if not re.search("'(active|emails)'", reason)]
+    assert others == []
     assert len(faults) <= 3
     assert len(results) > 50
 
