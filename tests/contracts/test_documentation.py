@@ -349,3 +349,14 @@ def test_a_hub_can_be_made_from_nothing():
     assert "python manage.py createsuperuser" in before_the_web_process
     assert "createsuperuser" in sections["The first administrator"]
     assert "without `--pool`" in sections["Workers and pools"].lower()
+
+
+def test_every_threat_names_tests_that_exist():
+    text = (ROOT / "THREAT_MODEL.md").read_text(encoding="utf-8")
+    table = text.split("## Threats and answers")[1].split("\n## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("|")][2:]
+    assert len(rows) > 30
+    for row in rows:
+        tests = re.findall(r"`(tests/[\w/.]+)`", row.rstrip("| ").rpartition("|")[2])
+        assert tests, row
+        assert all((ROOT / path).exists() for path in tests), row
