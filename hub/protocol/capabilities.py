@@ -84,6 +84,10 @@ CAPABILITIES: typing.Final = {
         apps=("registry.publishers.api", "frontend.pages.publishers"),
         documents=("publishers",),
     ),
+    "packages": Capability(
+        engine=("runners.engine.packages.tasks",),
+        documents=("packages",),
+    ),
     "provenance": Capability(
         tables=("registry.provenance",),
         apps=(
