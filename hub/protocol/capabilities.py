@@ -85,6 +85,8 @@ CAPABILITIES: typing.Final = {
         documents=("publishers",),
     ),
     "packages": Capability(
+        tables=("registry.packages",),
+        apps=("runners.packages", "frontend.pages.packages"),
         engine=("runners.engine.packages.tasks",),
         documents=("packages",),
     ),

@@ -5,16 +5,37 @@ The engine makes one from a version's files, the hub stores it, and clients read
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from hub.counting import plural
-from hub.protocol import strict
+from hub.protocol import problems, stored, strict
+
+MODEL_ENDING = ".onnx"
+_Row = TypeVar("_Row")
 
 # How packages are recognised and checked; a higher number has each version checked again.
 METHOD = 1
+# Names of files that say how others belong together, and of those that list tokens.
+CONFIGS = (
+    "genai_config.json",
+    "manifest.json",
+    "component.json",
+    "model_index.json",
+    "modules.json",
+    "config.json",
+)
+VOCABULARIES = (
+    "tokenizer.json",
+    "vocab.json",
+    "vocab.txt",
+    "tokens.txt",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "tokenizer.model",
+)
 
 
 class Layout(StrEnum):
@@ -97,6 +118,15 @@ class Code(StrEnum):
     FILE_UNUSED = "file-unused"
 
 
+class PackageState(StrEnum):
+    """How far the check of a version's package is."""
+
+    CHECKED = "checked"
+    PENDING = "pending"
+    FAILED = "failed"
+    UNCHECKED = "unchecked"
+
+
 @dataclass(frozen=True, slots=True)
 class Component:
     """A part of a package: ``model`` is the path of its ONNX file, empty where it has none.
@@ -122,13 +152,9 @@ class PackageFinding:
     cure: str
 
     @property
-    def place(self) -> str:
+    def where(self) -> str:
         """The file, with the field behind it."""
         return f"{self.file}: {self.field}" if self.field else self.file
-
-
-class ComponentMissingError(LookupError):
-    """The package has no such component; the message names those that it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +170,16 @@ class Package:
         """Read what the engine or a hub answers; raises strict.UnreadableError."""
         return strict.Reader().read(cls, value)
 
+    @classmethod
+    def stored(cls, value: object) -> Package:
+        """Read what the database holds; rows that another release wrote otherwise are left out."""
+        row = stored.mapping(value)
+        return cls(
+            next((layout for layout in Layout if layout == row.get("layout")), Layout.MODELS),
+            tuple(_readable(Component, row.get("components"))),
+            tuple(_readable(PackageFinding, row.get("findings"))),
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Plain data that ``read`` reads."""
         return asdict(self)
@@ -158,21 +194,46 @@ class Package:
         """The layout and the number of components, such as "Transducer, 4 components"."""
         return f"{self.layout.title}, {plural(len(self.components), 'component')}"
 
-    def model_of(self, component: str) -> str:
-        """The path of the ONNX file of a component, by its name or else its role.
 
-        Of several components of a role, the first one counts. Raises ComponentMissingError.
-        """
-        models = [row for row in self.components if row.model]
-        for key in (lambda row: row.name, lambda row: row.role.value):
-            for row in models:
-                if key(row) == component:
-                    return row.model
-        raise ComponentMissingError(
-            f"The package has no component {component!r} with an ONNX file. "
-            f"It has {_listed(row.name for row in models)}."
-        )
+class _Part(Protocol):
+    """A component, as the engine or an answer of the API has it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def role(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
 
 
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names) or "none"
+def model_of(components: Iterable[_Part], component: str) -> str:
+    """The path of the ONNX file of a component, by its name or else its role.
+
+    Of several components of a role, the first one counts. Raises ComponentMissing.
+    """
+    parts = [part for part in components if part.model]
+    named = [part.model for part in parts if part.name == component]
+    for model in (*named, *(part.model for part in parts if part.role == component)):
+        return model
+    names = ", ".join(part.name for part in parts) or "none"
+    raise problems.ComponentMissing(
+        f"The package has no component {component!r} with an ONNX file. It has {names}."
+    )
+
+
+def may_be_one(paths: Iterable[str]) -> bool:
+    """Whether files can be more than a single model: several ONNX files, a config or tokens."""
+    names = [path.rsplit("/", 1)[-1] for path in paths]
+    models = sum(name.lower().endswith(MODEL_ENDING) for name in names)
+    return models > 1 or (models == 1 and not {*CONFIGS, *VOCABULARIES}.isdisjoint(names))
+
+
+def _readable(kind: type[_Row], values: object) -> Iterator[_Row]:
+    """The rows of a stored list that can be read."""
+    for row in stored.rows(values):
+        try:
+            yield strict.Reader().read(kind, row)
+        except strict.UnreadableError:
+            continue

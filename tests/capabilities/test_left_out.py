@@ -108,6 +108,9 @@ TRACES = {
         ),
         "/publishers|[Tt]rusted publish",
     ),
+    "packages": Traces(
+        ("/api/v1/models/ada/net/versions/1/package",), "/docs/packages|[{]number[}]/package"
+    ),
     "provenance": Traces(
         (
             "/api/v1/log/checkpoint",

@@ -45,6 +45,13 @@ VARIANTS = Noun(
     ),
 )
 
+PACKAGE = Verb(
+    "package",
+    "packages.read",
+    "show the components of a version's package, and the findings among its files",
+    ("hub package zoo/t5@2",),
+)
+
 CONFORMANCE = Noun(
     "conformance",
     "list, show and run conformance checks",

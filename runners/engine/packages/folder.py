@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hub import counting
-from hub.protocol.packages import Code, PackageFinding, Severity
+from hub.protocol.packages import VOCABULARIES, Code, PackageFinding, Severity
 from hub.protocol.stored import mapping
 from runners.engine.onnx_files import file_types, text
 from runners.engine.packages.graph_facts import Graph
@@ -26,10 +26,6 @@ MOST_FINDINGS = 200
 _NAME_CHARACTERS = 120
 _MESSAGE_CHARACTERS = 600
 _POINTER_BYTES = 1024
-VOCABULARIES = (
-    "tokenizer.json", "vocab.json", "vocab.txt", "tokens.txt",
-    "spiece.model", "sentencepiece.bpe.model", "tokenizer.model",
-)  # fmt: skip
 
 
 def limit_of(path: str) -> int:

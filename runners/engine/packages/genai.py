@@ -6,11 +6,11 @@ import posixpath
 from collections.abc import Iterator
 from typing import Any
 
-from hub.protocol.packages import Code, Component, Role, Severity
+from hub.protocol.packages import VOCABULARIES, Code, Component, Role, Severity
 from hub.protocol.stored import mapping, rows, text
 from runners.engine.packages import caches, vocabularies
 from runners.engine.packages.caches import Cache, number_of
-from runners.engine.packages.folder import VOCABULARIES, Folder, quoted
+from runners.engine.packages.folder import Folder, quoted
 from runners.engine.packages.graph_facts import Graph
 
 CONFIG = "genai_config.json"

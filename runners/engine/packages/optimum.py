@@ -6,11 +6,11 @@ import posixpath
 import re
 from typing import Any
 
-from hub.protocol.packages import Code, Component, Role
+from hub.protocol.packages import VOCABULARIES, Code, Component, Role
 from hub.protocol.stored import mapping, text, texts
 from runners.engine.packages import caches, vocabularies
 from runners.engine.packages.caches import Cache, Declared, number_of
-from runners.engine.packages.folder import VOCABULARIES, Folder
+from runners.engine.packages.folder import Folder
 from runners.engine.packages.graph_facts import Graph
 
 CONFIG = "config.json"

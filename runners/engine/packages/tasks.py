@@ -10,11 +10,12 @@ import posixpath
 from pathlib import Path
 from typing import Any
 
+from hub.protocol.packages import CONFIGS, MODEL_ENDING, VOCABULARIES
 from runners.engine.confine.children import EndingKind
 from runners.engine.jobs import Job
 from runners.engine.onnx_files import staging
-from runners.engine.packages import genai, graph_facts, optimum, pipelines
-from runners.engine.packages.folder import VOCABULARIES, Folder, limit_of
+from runners.engine.packages import graph_facts
+from runners.engine.packages.folder import Folder, limit_of
 from runners.engine.packages.graph_facts import Graph
 from runners.engine.packages.layouts import package_of
 from runners.engine.reports import Finding, Report
@@ -22,22 +23,13 @@ from runners.engine.reports import Finding, Report
 MOST_GRAPHS = 64
 # Configs and vocabularies of all folders together.
 MOST_READ_BYTES = 256 << 20
-_ENDING = ".onnx"
-CONFIGS = (
-    genai.CONFIG,
-    optimum.CONFIG,
-    pipelines.DIFFUSERS,
-    pipelines.MODULES,
-    pipelines.MANIFEST,
-    pipelines.COMPONENT,
-)
 
 
 def run(job: Job) -> Report:
     """Recognise and check the package; the facts have it under ``package``."""
     request = job.request
     sizes = staging.sizes(request.files)
-    models = sorted(path for path in sizes if path.lower().endswith(_ENDING))
+    models = sorted(path for path in sizes if path.lower().endswith(MODEL_ENDING))
     graphs = {}
     for number, path in enumerate(models[:MOST_GRAPHS]):
         job.tell(5 + 80 * number // len(models), "graphs")

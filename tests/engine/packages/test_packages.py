@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hub.protocol.packages import Code, ComponentMissingError, Layout, Package, Severity
+from hub.protocol import problems
+from hub.protocol.packages import Code, Layout, Package, Severity, model_of
 from tests import packaged
 
 pytestmark = pytest.mark.capability("packages")
@@ -331,18 +332,18 @@ def test_two_configs_have_components_of_their_folders(package):
     }
     found = package(files)
     assert [row.name for row in found.components if row.model] == ["cpu/decoder", "gpu/decoder"]
-    assert found.model_of("decoder") == "cpu/model.onnx"
+    assert model_of(found.components, "decoder") == "cpu/model.onnx"
     assert rows(found) == []
 
 
 def test_a_component_is_found_by_its_name_or_its_role(package):
     found = package(packaged.optimum())
-    assert found.model_of("decoder") == "onnx/decoder_model_merged.onnx"
-    assert found.model_of("decoder_model") == "onnx/decoder_model.onnx"
+    assert model_of(found.components, "decoder") == "onnx/decoder_model_merged.onnx"
+    assert model_of(found.components, "decoder_model") == "onnx/decoder_model.onnx"
     with pytest.raises(
-        ComponentMissingError, match=r"no component 'unet' .* It has encoder_model, "
+        problems.ComponentMissing, match=r"no component 'unet' .* It has encoder_model, "
     ):
-        found.model_of("unet")
+        model_of(found.components, "unet")
 
 
 def test_sentencepiece_and_unigram_vocabularies_are_counted(package):
