@@ -90,7 +90,7 @@ def refuse(ref: object, package: VersionPackage) -> None:
     if not errors:
         return
     raise problems.ChecksFailed(
-        f"The package of {ref} has errors, so the version was not published. "
+        f"The package of {ref} cannot be used, so the version was not published. "
         "Fix the problems listed below and push again.",
         errors=[
             {

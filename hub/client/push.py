@@ -419,11 +419,11 @@ class Push:
         if not package:
             return
         address = packages.address(self._ref.name, int(version["number"]))
-        found = packages.follow(
+        answer = packages.follow(
             lambda: self._transport.get(address), self._transport.sleep, demanded=strict
         )
-        if found is not None:
-            (packages.refuse if strict else packages.warn)(version["ref"], found)
+        if answer is not None:
+            (packages.refuse if strict else packages.warn)(version["ref"], answer)
 
 
 def _stored_key(path: Path) -> str | None:

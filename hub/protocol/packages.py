@@ -51,12 +51,12 @@ class Layout(StrEnum):
     MODELS = "models"
 
     @property
-    def title(self) -> str:
+    def label(self) -> str:
         """The name of the layout for people."""
-        return _TITLES[self]
+        return _LABELS[self]
 
 
-_TITLES = {
+_LABELS = {
     Layout.GENAI: "ONNX Runtime GenAI",
     Layout.ORT_PACKAGE: "ONNX Runtime model package",
     Layout.DIFFUSERS: "Diffusers pipeline",
@@ -192,7 +192,7 @@ class Package:
     @property
     def summary(self) -> str:
         """The layout and the number of components, such as "Transducer, 4 components"."""
-        return f"{self.layout.title}, {plural(len(self.components), 'component')}"
+        return f"{self.layout.label}, {plural(len(self.components), 'component')}"
 
 
 class _Part(Protocol):

@@ -23,7 +23,7 @@ class VersionPackage(models.Model):
     manifest_sha256 = models.CharField(max_length=64)
     method = models.PositiveSmallIntegerField()
     layout = models.CharField(
-        max_length=24, choices=[(layout.value, layout.title) for layout in Layout]
+        max_length=24, choices=[(layout.value, layout.label) for layout in Layout]
     )
     document = models.JSONField()
     checked_at = models.DateTimeField(default=timezone.now)

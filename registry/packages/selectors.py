@@ -1,4 +1,4 @@
-"""Packages of versions, for those who see the version."""
+"""Packages of versions, for users who see the version."""
 
 from __future__ import annotations
 

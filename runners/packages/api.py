@@ -45,13 +45,13 @@ class VersionPackageOutput(Output[CheckedPackage]):
     columns = Columns("state", "checked_at")
 
     layout = serializers.ChoiceField(
-        [("", "not checked"), *((layout.value, layout.title) for layout in Layout)],
+        [("", "not checked"), *((layout.value, layout.label) for layout in Layout)],
         source="package.layout",
         default="",
         help_text="empty if the package is not checked",
     )
     title = serializers.CharField(
-        source="package.layout.title", default="", help_text="the layout in words"
+        source="package.layout.label", default="", help_text="name of the layout for people"
     )
     components = serializers.SerializerMethodField()
     findings = serializers.SerializerMethodField()

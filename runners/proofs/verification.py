@@ -168,8 +168,8 @@ def catch_up() -> int:
         words = ", ".join(f"{kind} {method}" for kind, method in methods.items())
         row, _ = MethodSet.objects.get_or_create(methods=words)
         if row.caught_up_at is None:
-            narrowed = () if schedule in _covering_older() else methods
-            queued += _advance(row, schedule, kinds=narrowed)
+            kinds = () if schedule in _covering_older() else methods
+            queued += _advance(row, schedule, kinds=kinds)
     return queued
 
 

@@ -44,7 +44,7 @@ class VersionPackage:
     checked_at: datetime | None
     # empty if the package is not checked
     layout: str | None = None
-    # the layout in words
+    # name of the layout for people
     title: str | None = None
     components: tuple[Component, ...]
     findings: tuple[PackageFinding, ...]

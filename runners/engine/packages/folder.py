@@ -23,7 +23,8 @@ MOST_CONFIG_BYTES = 4 << 20
 # Tokenizers of large vocabularies have up to 35 MB.
 MOST_VOCABULARY_BYTES = 48 << 20
 MOST_FINDINGS = 200
-_NAME_CHARACTERS = 120
+MOST_COMPONENTS = 500
+NAME_CHARACTERS = 120
 _MESSAGE_CHARACTERS = 600
 _POINTER_BYTES = 1024
 
@@ -38,7 +39,7 @@ def limit_of(path: str) -> int:
 
 def quoted(name: object) -> str:
     """A name of a file for a message."""
-    return repr(text.clip(str(name), _NAME_CHARACTERS))
+    return repr(text.clip(str(name), NAME_CHARACTERS))
 
 
 @dataclass(slots=True)
@@ -59,7 +60,7 @@ class Folder:
             code,
             severity,
             file,
-            text.clip(key, _NAME_CHARACTERS),
+            text.clip(key, NAME_CHARACTERS),
             text.clip(message, _MESSAGE_CHARACTERS),
             cure,
         )
@@ -97,6 +98,8 @@ class Folder:
 
     def document(self, path: str) -> Any:
         """The JSON of a file; None without one that can be read, which is noted."""
+        if posixpath.basename(path) in VOCABULARIES:
+            return self._parsed(path)  # too large to be kept
         if path not in self._documents:
             self._documents[path] = self._parsed(path)
         return self._documents[path]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from hub.protocol.packages import VOCABULARIES, Code, Component, Role, Severity
@@ -25,7 +26,9 @@ _ROLES = {
 _FILES = ("config_filename", "adapter_filename")
 # Inputs that the runtime feeds only where the graph has them.
 _OPTIONAL = frozenset({"attention_mask", "position_ids"})
-_LAYER, _MOST_LAYERS, _LISTED = "%d", 1000, 3
+_LAYER, _MOST_LAYERS, _EXAMPLES = "%d", 1000, 3
+# Roles of inputs that are looked at; no config has as many.
+_MOST_PORTS = 64
 _TOKENIZERS = (*VOCABULARIES, "tokenizer_config.json", "chat_template.jinja")
 
 
@@ -38,15 +41,14 @@ def components(folder: Folder) -> list[Component]:
     """The parts that the configs name, the decoders first; folders precede names where several."""
     paths = configs(folder)
     parts: list[Component] = []
-    for path in paths:
-        place = posixpath.dirname(path)
+    for config in paths:
+        place = posixpath.dirname(config)
         prefix = f"{place}/" if len(paths) > 1 and place else ""
-        model = mapping(folder.config(path).get("model"))
+        model = mapping(folder.config(config).get("model"))
         for name in sorted(model, key=lambda name: (name not in _ROLES, name)):
-            parts += _components(folder, path, prefix, name, mapping(model[name]))
-        files = tuple(
-            found for name in _TOKENIZERS if (found := posixpath.join(place, name)) in folder.sizes
-        )
+            parts += _components(folder, config, prefix, name, mapping(model[name]))
+        places = (posixpath.join(place, name) for name in _TOKENIZERS)
+        files = tuple(path for path in places if path in folder.sizes)
         if files:
             parts.append(Component(f"{prefix}tokenizer", Role.TOKENIZER, "", files))
     return parts
@@ -82,7 +84,11 @@ def check(folder: Folder, _: list[Component]) -> None:
         for name in _ROLES:
             part = mapping(model.get(name))
             file = text(part.get("filename"))
-            graph = folder.graphs.get(folder.resolved(path, name, file)) if file else None
+            graph = (
+                folder.graphs.get(folder.resolved(path, f"model.{name}.filename", file))
+                if file
+                else None
+            )
             if graph is None or graph.problem:
                 graph = Graph(path)  # what the config says is still held against the tokenizer
             else:
@@ -97,14 +103,14 @@ def _check_ports(folder: Folder, config: str, key: str, part: dict[str, Any], gr
         ("input", Code.INPUT_MISSING, graph.input_shapes),
         ("output", Code.OUTPUT_MISSING, graph.output_shapes),
     ):
-        for role, pattern in mapping(part.get(f"{kind}s")).items():
+        for role, pattern in islice(mapping(part.get(f"{kind}s")).items(), _MOST_PORTS):
             names = _expanded(text(pattern), layers)
             missing = [name for name in names if name not in ports]
             if not missing:
                 continue
-            more = f" and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
-            words = ", ".join(map(quoted, missing[:_LISTED]))
-            others = ", ".join(map(quoted, list(ports)[:_LISTED])) or "none"
+            more = f" and {len(missing) - _EXAMPLES} more" if len(missing) > _EXAMPLES else ""
+            words = ", ".join(map(quoted, missing[:_EXAMPLES]))
+            others = ", ".join(map(quoted, list(ports)[:_EXAMPLES])) or "none"
             folder.add(
                 code,
                 # Layers without attention have no cache.

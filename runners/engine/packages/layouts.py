@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import count
 
-from hub.protocol.packages import Code, Component, Layout, Package, PackageFinding, Role, Severity
+from hub.protocol.packages import (
+    MODEL_ENDING,
+    Code,
+    Component,
+    Layout,
+    Package,
+    PackageFinding,
+    Role,
+    Severity,
+)
+from runners.engine.onnx_files import text
 from runners.engine.packages import genai, optimum, pairs, pipelines
-from runners.engine.packages.folder import Folder
+from runners.engine.packages.folder import MOST_COMPONENTS, NAME_CHARACTERS, Folder
 
 
 def _no_check(_folder: Folder, _parts: list[Component]) -> None:
@@ -87,7 +98,20 @@ def package_of(folder: Folder) -> Package:
             "No component of the package is made of this ONNX file.",
             "Remove it, or name it in the config of the package.",
         )
-    return Package(rule.layout, tuple(parts), tuple(sorted(folder.findings, key=_rank)))
+    findings = tuple(sorted(folder.findings, key=_rank))
+    return Package(rule.layout, tuple(_with_own_names(parts[:MOST_COMPONENTS])), findings)
+
+
+def _with_own_names(parts: list[Component]) -> Iterator[Component]:
+    """The components with names that fit and are unique: paths where a name is repeated."""
+    names: set[str] = set()
+    for part in parts:
+        name = part.name if part.name not in names else part.model.removesuffix(MODEL_ENDING)
+        name = text.clip(name, NAME_CHARACTERS)
+        if name in names or not name:
+            name = next(free for n in count(1) if (free := f"{part.role}-{n}") not in names)
+        names.add(name)
+        yield replace(part, name=name)
 
 
 def _rank(finding: PackageFinding) -> int:

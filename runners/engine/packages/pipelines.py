@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from hub.protocol.packages import Code, Component, Role
 from hub.protocol.stored import mapping, rows, text, whole
 from runners.engine.packages import optimum, vocabularies
-from runners.engine.packages.folder import Folder, quoted
+from runners.engine.packages.folder import MOST_COMPONENTS, Folder, quoted
 
 DIFFUSERS, MODULES, MANIFEST = "model_index.json", "modules.json", "manifest.json"
 COMPONENT = "component.json"
@@ -77,7 +78,7 @@ def _indexed(folder: Folder) -> list[str]:
     index = folder.config(DIFFUSERS)
     names = [
         name
-        for name, value in index.items()
+        for name, value in islice(index.items(), MOST_COMPONENTS)
         if isinstance(value, list) and any(value) and not name.startswith("_")
     ]
     safe = [name for name in names if folder.resolved(DIFFUSERS, name, name) == name]
@@ -145,13 +146,13 @@ def check_sentence_transformers(folder: Folder, parts: list[Component]) -> None:
 
 def _modules(folder: Folder) -> list[tuple[str, str]]:
     """Folder and class of each module."""
-    found = []
-    for number, row in enumerate(rows(folder.document(MODULES))):
+    modules = []
+    for number, row in enumerate(rows(folder.document(MODULES))[:MOST_COMPONENTS]):
         name = text(row.get("path"))
         place = folder.resolved(MODULES, f"[{number}].path", name) if name else ""
         if place or not name:
-            found.append((place, text(row.get("type"))))
-    return found
+            modules.append((place, text(row.get("type"))))
+    return modules
 
 
 def is_ort_package(folder: Folder) -> bool:
@@ -164,7 +165,7 @@ def is_ort_package(folder: Folder) -> bool:
 
 def ort_package(folder: Folder) -> list[Component]:
     """Each variant of each component; those of several variants have both names."""
-    parts = []
+    parts: list[Component] = []
     for name, value in mapping(folder.config(MANIFEST).get("components")).items():
         key, config, component = f"components.{name}", MANIFEST, mapping(value)
         if isinstance(value, str):
@@ -172,7 +173,7 @@ def ort_package(folder: Folder) -> list[Component]:
             config = folder.named(MANIFEST, key, posixpath.join(value, COMPONENT)) if place else ""
             component, key = folder.config(config) if config else {}, ""
         variants = mapping(component.get("variants"))
-        for variant, row in variants.items():
+        for variant, row in islice(variants.items(), MOST_COMPONENTS - len(parts)):
             title = name if len(variants) == 1 else f"{name}/{variant}"
             place = posixpath.join(posixpath.dirname(config) or name, variant)
             parts += _variant(folder, config, f"{key}.variants.{variant}".lstrip("."), place, row)

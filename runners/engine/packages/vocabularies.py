@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from hub.counting import number
+from hub.counting import number, plural
 from hub.protocol.packages import Code, Severity
 from hub.protocol.stored import mapping, rows, whole
 from runners.engine.onnx_files import wire
@@ -131,7 +131,7 @@ def compare(
             Code.VOCABULARY_DIFFERS,
             vocabulary.file,
             "",
-            f"The tokenizer has {number(vocabulary.size)} tokens, and the output {scores} of "
+            f"The tokenizer has {plural(vocabulary.size, 'token')}, and the output {scores} of "
             f"{graph.path} has scores of {number(width)}.",
             "Use the tokenizer that the model was trained with.",
         )
@@ -144,7 +144,7 @@ def compare(
             Severity.WARNING,
             vocabulary.file,
             "",
-            f"The tokenizer has {number(vocabulary.size)} tokens, and {what} states "
+            f"The tokenizer has {plural(vocabulary.size, 'token')}, and {what} states "
             f"{number(room)}: most cannot be read or written.",
             "Use the tokenizer that the model was trained with.",
         )

@@ -324,6 +324,25 @@ def test_many_findings_are_bounded(package):
     assert len(found.findings) == 200
 
 
+def test_names_of_components_are_unique_and_fit(package):
+    files = {"config.json": packaged.written({"model_type": "bert"})}
+    files |= dict.fromkeys(("model.onnx", "onnx/model.onnx"), packaged.encoder())
+    assert [row.name for row in package(files).components] == ["model", "onnx/model"]
+    long = {"model": {"decoder": {"filename": "model.onnx"}, "\0" + "x" * 999: {"filename": "a"}}}
+    found = package(packaged.genai() | {"genai_config.json": packaged.written(long)})
+    assert all(len(row.name) <= 121 and "\0" not in row.name for row in found.components)
+    steps = [{"step": {"filename": "model.onnx"}}] * 2000
+    files = packaged.genai(filename="", pipeline=steps)
+    names = [row.name for row in package(files).components]
+    assert len(names) == len(set(names)) == 500
+
+
+def test_a_config_of_many_ports_costs_little(package):
+    inputs = {f"role{number}": "past.%d" for number in range(50_000)}
+    found = package(packaged.genai(inputs=inputs, num_hidden_layers=10**9))
+    assert len(found.findings) <= 200
+
+
 def test_two_configs_have_components_of_their_folders(package):
     files = {
         f"{place}/{name}": text
