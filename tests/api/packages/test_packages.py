@@ -170,6 +170,7 @@ def test_stored_rows_of_another_release_are_left_out(ada):
     assert row.package == Package(Layout.MODELS)
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("column", [{"layout": "future"}, {"manifest_sha256": "no"}])
 def test_the_database_knows_the_layouts(ada, column):
     version = factories.version(ada, contents=packaged.genai())
