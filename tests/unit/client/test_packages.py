@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from hub.cli import command as cli_command
 from hub.client import packages
 from hub.protocol import problems
 from tests import packaged
@@ -109,6 +110,24 @@ def test_a_version_without_a_checked_package_has_no_component(fake, client):
     fake.packages.append(PENDING)
     with pytest.raises(problems.ComponentMissing, match="is pending"):
         client.load("zoo/ones", component="decoder")
+
+
+@pytest.mark.usefixtures("default", "package")
+def test_the_command_prints_components_and_findings(fake, capsys):
+    fake.packages[0] = answer(*PARTS[:1], PARTS[3], findings=[ERROR])
+    assert cli_command.main(["package", "zoo/t5@1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines[:4]] == [
+        ["New"],
+        ["COMPONENT", "ROLE", "MODEL"],
+        ["decoder_model_merged", "decoder", "onnx/decoder_model_merged.onnx"],
+        ["tokenizer", "tokenizer", "-"],
+    ]
+    assert lines[4:] == [
+        "",
+        "error  file-missing  genai_config.json: model.decoder.filename",
+        f"  {ERROR['message']} {ERROR['cure']}",
+    ]
 
 
 def test_a_push_logs_the_errors_of_its_package(fake, client, folder, caplog):
