@@ -8,7 +8,7 @@ from django.template import Context
 
 from frontend.presenters.job_outcomes import JobPage, job_pages
 from frontend.presenters.page_parts import PagePart, Place, page_parts
-from hub.protocol.packages import Layout, Package
+from hub.protocol.packages import Layout, Package, may_be_one
 from registry.packages import selectors as stored
 from runners.packages import selectors
 
@@ -24,9 +24,12 @@ def register(package: str) -> None:
 
 
 def _fact(context: Context) -> dict[str, Any]:
-    row = stored.of(context["version"])
-    package = row.package if row and _has_parts(row.package) else None
-    return {"package": package}
+    version = context["version"]
+    # The page has these rows already; a version that is a single model needs no further query.
+    if not may_be_one(file.path for file in version.files.all() if not file.derived):
+        return {"package": None}
+    row = stored.of(version)
+    return {"package": row.package if row and _has_parts(row.package) else None}
 
 
 def _has_parts(package: Package) -> bool:
