@@ -38,6 +38,7 @@ def connect() -> None:
             "describe",
             _take_facts,
             method=str(describe.METHOD),
+            reads_all=True,
             schedule_missing=verification.schedule_missing,
         ),
         JobKind("check", method=ENGINE),

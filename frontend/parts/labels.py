@@ -57,6 +57,7 @@ JOBS = {
     "conformance": "Conformance",
     "evaluation": "Measure accuracy",
     "suite": "Operator suite",
+    "package": "Check package",
 }
 
 

@@ -16,9 +16,9 @@ class Place(StrEnum):
     """Where a piece stands: which page, and where on it."""
 
     # Of a version: among its tags, facts and buttons, those for everyone and those of an account;
-    # below the code, among what is said about it and after that, after its provenance, above the
-    # list of versions, below a result, beside a measured accuracy, and where a measurement was made
-    # in a browser.
+    # below the code, among what is said about it and after that, after its provenance, after the
+    # verdicts of its checks, above the list of versions, below a result, beside a measured
+    # accuracy, and where a measurement was made in a browser.
     TAGS = "tags"
     FACTS = "facts"
     ACTIONS = "actions"
@@ -26,6 +26,7 @@ class Place(StrEnum):
     USE = "use"
     ABOUT = "about"
     NOTES = "notes"
+    CHECKS = "checks"
     VERSIONS = "versions"
     ORIGIN = "origin"
     RESULT = "result"

@@ -57,6 +57,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "bench": "",
         "benchmarks": "control.evidence:BENCHMARKS",
         "comparisons": "control.evidence:COMPARISONS",
+        "package": "control.evidence:PACKAGE",
         "conformance": "control.evidence:CONFORMANCE",
         "evaluate": "evaluate:add_evaluate",
         "evaluations": "control.evidence:EVALUATIONS",

@@ -47,6 +47,11 @@ def add_push(commands: Any) -> None:
         action="store_true",
         help="follow symbolic links that lead out of the folder",
     )
+    push.add_argument(
+        "--strict",
+        action="store_true",
+        help="do not publish a package with errors, such as a config that names a missing file",
+    )
     add_key(push, "--sign")
     add_flags(push, "private", "no-publish", "no-wait", "quiet", "json")
     push.set_defaults(command=_push)
@@ -67,6 +72,7 @@ def _push(options: argparse.Namespace) -> int:
         force=options.force,
         follow_links=options.follow_links,
         sign=key_of(options, options.sign),
+        strict=options.strict,
         progress=False if options.quiet else None,
     )
     if options.json:

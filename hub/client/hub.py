@@ -19,6 +19,7 @@ from hub.client.mirrors import Mirrored
 from hub.client.rest.groups import Groups
 from hub.client.transport import Transport
 from hub.protocol import deprecations, problems, refs
+from hub.protocol.packages import may_be_one
 
 if TYPE_CHECKING:
     import onnx
@@ -93,6 +94,7 @@ class Hub(Catalogue, Groups):
         opset: int | None = None,
         variant: str | None = None,
         *,
+        component: str | None = None,
         strength: str | None = None,
         signed_by: str | Sequence[str] | None = None,
         progress: bool | None = None,
@@ -101,22 +103,24 @@ class Hub(Catalogue, Groups):
         """Return the model as an `onnx.ModelProto`, external data included.
 
         `opset` asks for a variant of exactly that opset, uploaded or shown to equal the original;
-        `variant` for one by name, whatever its proof. `strength` is the least proof that is enough:
-        "certified", or "sampled" to take also one that was equal on the inputs that ran; the hub
-        has a default. Only the files of the model itself are
-        fetched, each verified by its SHA-256. `signed_by` demands that one of these signed all
+        `variant` for one by name, whatever its proof, and `component` for the ONNX file of a
+        component of its package, by name or role, such as "decoder". `strength` is the least proof
+        that is enough: "certified", or "sampled" to take also one that was equal on the inputs that
+        ran; the hub has a default. Only the files of the model itself are fetched, each verified by
+        its SHA-256. `signed_by` demands that one of these signed all
         files of the version: the fingerprint of a key (`sha256:…`), a PEM file of a public key or
         of certificate authorities, a name in certificates that HUB_SIGNATURE_AUTHORITIES vouch for,
         or an identity and its issuer (`ada@zoo.example via https://accounts.example`).
         With `wait` a version that is still being checked is waited for, up to an hour. Raise
-        `NotFound`, `VariantMissing`, `DigestMismatch`, `SignatureMissing`, `Unreachable`,
-        `NotCached` when offline, `ChecksPending`, or with `wait` `ChecksFailed`.
+        `NotFound`, `VariantMissing`, `ComponentMissing`, `DigestMismatch`, `SignatureMissing`,
+        `Unreachable`, `NotCached` when offline, `ChecksPending`, or with `wait` `ChecksFailed`.
         """
         from hub.client import loading  # noqa: PLC0415  (each verb imports what it needs)
 
         resolved = self.resolve(
             ref, opset=opset, variant=variant, strength=strength, signed_by=signed_by, wait=wait
         )
+        resolved = self._component(ref, resolved, component, opset or variant)
 
         def bring(files: Iterable[RemoteFile]) -> Mapping[str, Path]:
             return self.bring(str(resolved.ref), list(files), progress=progress)
@@ -131,6 +135,7 @@ class Hub(Catalogue, Groups):
         *,
         opset: int | None = None,
         variant: str | None = None,
+        component: str | None = None,
         strength: str | None = None,
         signed_by: str | Sequence[str] | None = None,
         progress: bool | None = None,
@@ -139,7 +144,8 @@ class Hub(Catalogue, Groups):
     ) -> onnxruntime.InferenceSession:
         """Return an ONNX Runtime session; `options` go to `onnxruntime.InferenceSession`.
 
-        `providers` defaults to all that the installed runtime offers. Raise `LibraryMissing` when
+        `providers` defaults to all that the installed runtime offers; `component` is that of
+        `load`. Raise `LibraryMissing` when
         ONNX Runtime is not installed, and whatever `download` raises.
         """
         try:
@@ -154,10 +160,24 @@ class Hub(Catalogue, Groups):
         resolved = self.resolve(
             ref, opset=opset, variant=variant, strength=strength, signed_by=signed_by, wait=wait
         )
+        resolved = self._component(ref, resolved, component, opset or variant)
         entry = loading.entry_of(resolved)
         folder = self._snapshot(resolved, progress=progress)
         names = runtime.get_available_providers() if providers is None else list(providers)
         return runtime.InferenceSession(str(folder / entry.path), providers=names, **options)
+
+    def _component(
+        self, ref: str, resolved: Resolved, component: str | None, other: int | str | None
+    ) -> Resolved:
+        """The resolved version, loaded from a component in place of its variant."""
+        if component is None:
+            return resolved
+        if other or refs.parse(ref).variant:
+            raise problems.InvalidRequest("Name a component, or a variant or opset, but not both.")
+        from hub.client import packages  # noqa: PLC0415  (each verb imports what it needs)
+
+        self.config.require_network(ref, "component")
+        return packages.with_component(resolved, component, self.reads.get)
 
     def download(
         self,
@@ -257,6 +277,7 @@ class Hub(Catalogue, Groups):
         force: bool = False,
         follow_links: bool = False,
         sign: SigningKey | str | os.PathLike[str] | None = None,
+        strict: bool = False,
         progress: bool | None = None,
     ) -> dict[str, Any]:
         """Publish files or a folder as the next version of a model; return that version.
@@ -273,11 +294,15 @@ class Hub(Catalogue, Groups):
         that leave their folder are refused with `InvalidRequest` before anything is sent;
         `follow_links` sends what they lead to. `sign` is the private key of the publisher, a PEM
         file, a PKCS #11 URI or a `hub.client.signing.SigningKey`: the version is signed once it is
-        published. Whoever demands a signature is refused until then.
+        published. Whoever demands a signature is refused until then. Errors in the package that
+        the files are (docs/packages.md) are logged; with `strict` they raise `ChecksFailed` before
+        the version is published, which needs `wait`.
         """
         from hub.client import local_files  # noqa: PLC0415  (each verb imports what it needs)
         from hub.client import push as pushing  # noqa: PLC0415
 
+        if strict and not wait:
+            raise problems.InvalidRequest("A strict push waits for the checks: leave wait=True.")
         sources = paths if name is None else (ref, *paths)
         parsed = pushing.model_of(ref if name is None else name)
         self.config.require_network(parsed.name, "hub.push")
@@ -288,9 +313,12 @@ class Hub(Catalogue, Groups):
         if sign is not None:
             push.sign(sign, files, card=text, will_publish=publish and wait)
         checked = push.preflight(files, card=text, label=label or "")
+        package = may_be_one(file.path for file in files)
         if checked.identical_to is not None and not force:
             version = push.identical(checked.identical_to)
-            return push.wait(version, publish=publish) if wait else version
+            if not wait:
+                return version
+            return push.wait(version, publish=publish, package=package, strict=strict)
         push.open_model(create=create, visibility=visibility)
         words, label = message or "", label or ""
         with push.remembered_key(files, card=text, message=words, label=label, fresh=force) as key:
@@ -303,9 +331,16 @@ class Hub(Catalogue, Groups):
                 "continue it, or others with resume=True (hub push --resume)."
             )
             version = push.run(
-                draft, files, card=text, publish=publish, lacking=checked.missing, note=note
+                draft,
+                files,
+                card=text,
+                publish=publish and not strict,
+                lacking=checked.missing,
+                note=note,
             )
-        return push.wait(version, publish=publish) if wait else version
+        if not wait:
+            return version
+        return push.wait(version, publish=publish, package=package, strict=strict)
 
     def make_variant(
         self,

@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import quote
 
 from hub import counting
-from hub.client import bundles, checks, signing
+from hub.client import bundles, checks, packages, signing
 from hub.client.cache import Cache
 from hub.client.local_files import CARD, LocalFile, Selected, select
 from hub.client.memory_files import InMemory
@@ -386,17 +386,44 @@ class Push:
         """Return the version as it is now."""
         return self._transport.get(self._version)
 
-    def wait(self, version: dict[str, Any], *, publish: bool) -> dict[str, Any]:
-        """Follow the checks of a version to their end; raise `ChecksFailed` when they refuse."""
+    def wait(
+        self, version: dict[str, Any], *, publish: bool, package: bool = False, strict: bool = False
+    ) -> dict[str, Any]:
+        """Follow the checks of a version to their end; raise `ChecksFailed` when they refuse.
+
+        With `package`, also the check of its package, whose errors are logged; with `strict`, they
+        refuse too, before the version is published.
+        """
         self._version = f"{self._model}/versions/{int(version['number'])}"
-        version = checks.follow(
-            version, self.version, self._transport.sleep, publish=publish, progress=self._progress
-        )
+        if strict and publish:
+            version = self._follow(version, publish=False)
+            self._check_package(version, package=package, strict=True)
+            if version["state"] == "submitted":
+                version = self._transport.request(
+                    "POST", f"{self._version}/publish", content={}, repeatable=True
+                ).json()
+        version = self._follow(version, publish=publish)
+        if not (strict and publish):
+            self._check_package(version, package=package, strict=strict)
         if self._signature is not None:
             number = int(version["number"])
             row = signing.add(self._transport, self._ref.name, number, self._signature)
             say(f"{version['ref']}: signed by {row['signed_by']}", is_shown=self._progress)
         return version
+
+    def _follow(self, version: dict[str, Any], *, publish: bool) -> dict[str, Any]:
+        sleep = self._transport.sleep
+        return checks.follow(version, self.version, sleep, publish=publish, progress=self._progress)
+
+    def _check_package(self, version: dict[str, Any], *, package: bool, strict: bool) -> None:
+        if not package:
+            return
+        address = packages.address(self._ref.name, int(version["number"]))
+        answer = packages.follow(
+            lambda: self._transport.get(address), self._transport.sleep, demanded=strict
+        )
+        if answer is not None:
+            (packages.refuse if strict else packages.warn)(version["ref"], answer)
 
 
 def _stored_key(path: Path) -> str | None:

@@ -85,6 +85,12 @@ CAPABILITIES: typing.Final = {
         apps=("registry.publishers.api", "frontend.pages.publishers"),
         documents=("publishers",),
     ),
+    "packages": Capability(
+        tables=("registry.packages",),
+        apps=("runners.packages", "frontend.pages.packages"),
+        engine=("runners.engine.packages.tasks",),
+        documents=("packages",),
+    ),
     "provenance": Capability(
         tables=("registry.provenance",),
         apps=(

@@ -154,7 +154,8 @@ def again(actor: Actor, *, version: Version, variant: str = "", runtime: str = "
 def catch_up() -> int:
     """Schedule what older versions lack on new runtimes and by new methods; returns how many jobs.
 
-    Only what was done by an older method is done again by a new one.
+    Only what was done by an older method is done again by a new one, but for kinds of jobs that
+    cover older versions.
     """
     waiting = Job.objects.filter(state=Job.State.QUEUED, priority__gte=LATER, pool=Job.Pool.CPU)
     if waiting.count() > ENOUGH_WAITING:
@@ -167,20 +168,32 @@ def catch_up() -> int:
         words = ", ".join(f"{kind} {method}" for kind, method in methods.items())
         row, _ = MethodSet.objects.get_or_create(methods=words)
         if row.caught_up_at is None:
-            queued += _advance(row, schedule, kinds=methods)
+            kinds = () if schedule in _covering_older() else methods
+            queued += _advance(row, schedule, kinds=kinds)
     return queued
 
 
 def _methods() -> dict[Callable[..., int], dict[str, str]]:
     """The kinds of jobs that each of these functions schedules, with their methods.
 
-    Methods that never changed, and those that depend on the job, are not among them.
+    Those that depend on the job are not among them, nor methods that never changed, unless their
+    kind covers older versions.
     """
     methods: dict[Callable[..., int], dict[str, str]] = defaultdict(dict)
     for kind in sorted(job_kinds.job_kinds, key=lambda kind: kind.name):
-        if kind.schedule_missing and isinstance(kind.method, str) and kind.method != ENGINE:
+        has_changed = kind.method != ENGINE or kind.covers_older
+        if kind.schedule_missing and isinstance(kind.method, str) and has_changed:
             methods[kind.schedule_missing][kind.name] = kind.method
     return methods
+
+
+def _covering_older() -> set[Callable[..., int]]:
+    """What schedules jobs for older versions that never had one."""
+    return {
+        kind.schedule_missing
+        for kind in job_kinds.job_kinds
+        if kind.covers_older and kind.schedule_missing
+    }
 
 
 def schedule_suite() -> int:

@@ -99,7 +99,8 @@ def _files(version: Version, kind: str, entry: str) -> list[tuple[str, str]]:
     rows = File.objects.filter(version=version).values_list("path", "blob", "derived")
     files = {path: sha256 for path, sha256, _ in rows}
     uploaded = {path for path, _, derived in rows if not derived} - {cards.CARD_PATH}
-    read = None if kind == "describe" else _loaded(version, entry)
+    reads_all = any(row.name == kind and row.reads_all for row in job_kinds.job_kinds)
+    read = None if reads_all else _loaded(version, entry)
     if read is None:
         read = {entry, *uploaded}
     if kind in _READS_TEST_DATA:

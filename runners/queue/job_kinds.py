@@ -46,8 +46,10 @@ class JobKind:
     minutes. ``stage`` is given a job that begins, and what finds the file of a blob by its digest.
     Both raise GoneError. ``method`` is the version of the method of jobs whose results may
     be shared, if ``is_conclusive`` by the facts of their report; it may depend on the job.
+    ``reads_all`` says that it reads all files of a version, not only those that its entry loads.
     ``schedule_missing`` queues what a released version lacks, and takes a priority. Several kinds
-    may share it; where the method of one of them rises, it is called for older versions too.
+    may share it; where the method of one of them rises, it is called for older versions too, with
+    ``covers_older`` also for those that never had such a job.
     ``forget`` deletes results of a withdrawn version.
     """
 
@@ -58,7 +60,9 @@ class JobKind:
     stage: Callable[[Job, Callable[[str], Path]], Staged] | None = None
     method: str | Callable[[Job], str] | None = None
     is_conclusive: Callable[[dict[str, Any]], bool] = lambda _: True
+    reads_all: bool = False
     schedule_missing: Callable[..., int] | None = None
+    covers_older: bool = False
     forget: Callable[[Version], object] | None = None
 
     def method_of(self, job: Job) -> str:

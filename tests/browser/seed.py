@@ -24,6 +24,7 @@ def main(home):
 
     made = _conformance(version("proven"))
     _variants(version("proven"))
+    _package(version("proven"))
     made |= _benchmarks(version("proven"), version("digits-cnn"), version("wine-gbt"))
     made |= _webhook(version("proven").model)
     _stuck(version("stuck"))
@@ -51,6 +52,40 @@ def _webhook(model):
             webhook=webhook, event=event, state=state, status=status, answer=answer, error=error
         )
     return {"webhook": webhook.pk}
+
+
+def _package(version):
+    from hub.protocol.packages import (
+        Code,
+        Component,
+        Layout,
+        Package,
+        PackageFinding,
+        Role,
+        Severity,
+    )
+    from registry.packages import services
+
+    name = "cpu_and_mobile/cpu-int4-rtn-block-32-acc-level-4/decoder_model_merged_quantized"
+    components = (
+        Component(name, Role.DECODER_WITH_PAST, f"{name}.onnx", (f"{name}.onnx", f"{name}.data")),
+        Component("encoder", Role.ENCODER),
+    )
+    field = "model.decoder.pipeline[12].prompt-processor.inputs.past_key_names"
+    findings = tuple(
+        PackageFinding(
+            Code.INPUT_MISSING,
+            severity,
+            "cpu_and_mobile/genai_config.json",
+            field,
+            f"{name}.onnx has no input 'past_key_values.0.key', 'past_key_values.1.key'.",
+            "Name the graph's own inputs, which begin with 'input_ids', 'attention_mask'.",
+        )
+        for severity in Severity
+    )
+    package = Package(Layout.SENTENCE_TRANSFORMERS, components, findings)
+    kept = services.keep(version=version, manifest_sha256=version.manifest_sha256, package=package)
+    assert kept
 
 
 def _conformance(version):

@@ -26,6 +26,7 @@ GUEST = {
     "model-long": f"/models/zoo/{LONG}",
     "files": "/models/zoo/digits-cnn/v/1/files",
     "checks": "/models/zoo/digits-cnn/v/1/checks",
+    "checks-package": "/models/zoo/proven/v/1/checks",
     "versions": "/models/zoo/net/versions",
     "graph": "/models/zoo/resnet50/v/1/graph",
     "graph-found": "/models/zoo/resnet50/v/1/graph?q=conv&op=Conv",

@@ -110,6 +110,9 @@ TRACES = {
         ),
         "/publishers|[Tt]rusted publish",
     ),
+    "packages": Traces(
+        ("/api/v1/models/ada/net/versions/1/package",), "/docs/packages|[{]number[}]/package"
+    ),
     "provenance": Traces(
         (
             "/api/v1/log/checkpoint",

@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from hub.cli.control import output
 from hub.cli.control.verbs import Noun, Verb
 
+if TYPE_CHECKING:
+    from hub.client.rest.packages import VersionPackage
+
 _JOB_COLUMNS = ("uuid", "kind", "state", "queue", "queued_at=queued")
+
+
+def _show_package(package: VersionPackage) -> None:
+    """Print the components as a table, and each finding with its cure."""
+    print(output.text(package.title or package.state))
+    if package.components:
+        output.table(package.components, ("name=component", "role", "model"), "no components")
+    for finding in package.findings:
+        where = f"{finding.file}: {finding.field}" if finding.field else finding.file
+        print(
+            f"\n{output.text(finding.severity)}  {output.text(finding.code)}  {output.text(where)}"
+        )
+        print(f"  {output.text(finding.message)} {output.text(finding.cure)}")
+
 
 VARIANTS = Noun(
     "variants",
@@ -43,6 +63,14 @@ VARIANTS = Noun(
             ("hub variants add-metadata zoo/resnet50 main",),
         ),
     ),
+)
+
+PACKAGE = Verb(
+    "package",
+    "packages.read",
+    "show the components of a version's package, and the findings among its files",
+    ("hub package zoo/t5@2",),
+    show=_show_package,
 )
 
 CONFORMANCE = Noun(

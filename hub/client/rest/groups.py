@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from hub.client.rest.models import ModelsGroup
     from hub.client.rest.names import NamesGroup
     from hub.client.rest.namespaces import NamespacesGroup
+    from hub.client.rest.packages import PackagesGroup
     from hub.client.rest.participants import ParticipantsGroup
     from hub.client.rest.pools import PoolsGroup
     from hub.client.rest.publishers import PublishersGroup
@@ -87,6 +88,7 @@ GROUPS: Final = (
     "models",
     "names",
     "namespaces",
+    "packages",
     "participants",
     "pools",
     "refs",
@@ -283,6 +285,12 @@ class Groups:
     def namespaces(self) -> NamespacesGroup:
         """Operations on namespaces."""
         group: NamespacesGroup = group_class("namespaces")(self)
+        return group
+
+    @property
+    def packages(self) -> PackagesGroup:
+        """Operations on packages."""
+        group: PackagesGroup = group_class("packages")(self)
         return group
 
     @property

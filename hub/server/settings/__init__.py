@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
 
+from hub.protocol import packages
 from hub.protocol.proofs import SUFFICIENT
 from hub.protocol.version import __version__
 from hub.server.environment import env
@@ -322,6 +323,11 @@ SPECTACULAR_SETTINGS = {
         "ConformanceVerdict": "runners.models.results.ConformanceVerdict",
         "SuiteOutcome": "runners.models.results.SuiteOutcome",
         "AttemptOutcome": "runners.models.jobs.AttemptOutcome",
+        "RoleEnum": "registry.models.namespaces.Role",
+        "SeverityEnum": ["error", "warning"],
+        "ComponentRole": [role.value for role in packages.Role],
+        "PackageSeverity": [severity.value for severity in packages.Severity],
+        "PackageCode": [code.value for code in packages.Code],
         "VariantOrigin": "registry.models.files.VariantOrigin",
         "AccessStatus": "registry.models.access.AccessStatus",
         "MeasurementOrigin": "runners.models.measurements.MeasurementOrigin",

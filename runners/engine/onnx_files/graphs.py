@@ -23,8 +23,10 @@ from runners.engine.onnx_files.walk import Attribute, NodeUse, Scope, Tensor, Wa
 
 _SINGLE_MESSAGES = frozenset({5, 6, 14, 22})
 _TRAINING = "training"
-_QUANTISING = frozenset(
+# Operators whose numbers say something about precision or about attention.
+_TELLING = frozenset(
     {
+        b"GroupQueryAttention",
         b"QuantizeLinear",
         b"DequantizeLinear",
         b"DynamicQuantizeLinear",
@@ -158,7 +160,7 @@ def read_node(state: Walk, start: int, end: int, scope: Scope) -> None:
         return
     _keep(state, scope, operator, outputs, attributes)
     integers = {}
-    if operator in _QUANTISING:
+    if operator in _TELLING:
         integers = {attribute.name: attribute.integer for attribute in attributes}
     state.flow.append(
         NodeUse(

@@ -110,7 +110,8 @@ class Attribute:
 class NodeUse(NamedTuple):
     """What a node reads and makes, by the names that its graph sees, and its bodies.
 
-    ``integers`` are attributes, kept of the operators that say something about precision.
+    ``integers`` are attributes, kept of the operators that say something about precision or
+    attention.
     """
 
     sees: tuple[int, ...]

@@ -69,8 +69,9 @@ class FakeHub:
         self._thread.start()
         self.wishes: list[dict] = []
         self.job_steps: list[dict] = []
-        self.variants: list[dict] = []
-        self.evaluations: list[dict] = []
+        self.variants, self.evaluations = [], []
+        # Answers about the package of a version, the last one for ever; none for a hub without.
+        self.packages: deque[dict] = deque()
         # What a list says beside its models, such as the setup of its speeds.
         self.list_fields: dict = {}
 
@@ -259,6 +260,8 @@ class _Handler(BaseHTTPRequestHandler):
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/files/(.+)", self._file),
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/card", self._card),
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/submit", self._submit),
+            (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/publish", self._publish),
+            (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/package", self._package),
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/variants", self._variants),
             (r"/api/v1/models/([^/]+/[^/]+)/versions/(\d+)/evaluations", self._evaluations),
             (r"/api/v1/datasets", self._datasets),
@@ -490,7 +493,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _finish(self, version: dict) -> None:
         if self.hub.verdict == "published":
-            version["state"] = "published"
+            if version.get("publish_requested", True):
+                version["state"] = "published"
             version["checks"] = [{**CHECK, "outcome": "passed"}]
             return
         finding = {
@@ -555,6 +559,21 @@ class _Handler(BaseHTTPRequestHandler):
         version["publish_requested"] = json.loads(body)["publish"]
         version["checks"] = [{**CHECK, "outcome": "pending"}]
         self._json(version)
+
+    def _publish(self, name: str, number: str, **_) -> None:
+        version = self._find(name, number)
+        version["publish_requested"] = True
+        self._finish(version)
+        self._json(version)
+
+    def _package(self, name: str, number: str, **_) -> None:
+        version = self._find(name, number)
+        if not self.hub.packages:
+            raise problems.NotFound("There is nothing here.")
+        if len(self.hub.packages) > 1:
+            self._json(self.hub.packages.popleft())
+        else:
+            self._json(self.hub.packages[0] | {"seen": version["state"]})
 
     def _create_upload(self, **_) -> None:
         pairs = dict(p.split(" ") for p in self.headers["Upload-Metadata"].split(","))

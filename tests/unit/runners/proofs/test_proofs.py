@@ -10,10 +10,11 @@ from importlib import import_module
 
 import pytest
 from django.apps import apps
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from hub.protocol import problems, proofs
+from hub.protocol import packages, problems, proofs
 from hub.protocol.proofs import Branch
 from hub.protocol.runtime_builds import PORTABLE
 from registry.core import outbox
@@ -384,6 +385,7 @@ def test_kinds_with_a_method_of_their_own_are_caught_up(owner):
         f"conformance {CONFORMANCE_METHOD}, describe {describe.METHOD}, upgrade {proofs.METHOD}",
         f"evaluation {rules.METHOD}",
         f"skeleton {costs.METHOD}",
+        *([f"package {packages.METHOD}"] if "packages" in settings.HUB_CAPABILITIES else []),
     }
 
 

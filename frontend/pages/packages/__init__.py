@@ -1,0 +1,1 @@
+"""Packages on the pages of a version."""

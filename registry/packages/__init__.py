@@ -1,0 +1,1 @@
+"""Packages of versions, as the engine found them: their table, and what reads and writes it."""
