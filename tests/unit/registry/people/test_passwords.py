@@ -127,7 +127,7 @@ def test_few_threads_wait(monkeypatch):
         ("testserver testserver", "little more than a name"),
         ("ada.lovelace@example.org", "little more than a name"),
         ("Lovelace-Lovelace-7", "little more than a name"),
-        ("123456789123456", "common one"),
+        ("123456789123456", "too common"),
         ("x" * 1001, "at most 1,000"),
     ],
 )
