@@ -34,10 +34,11 @@ def waiting(version):
 @pytest.mark.capability("community")
 @pytest.mark.capability("provenance")
 @pytest.mark.capability("webhooks")
+@pytest.mark.capability("packages")
 def test_what_concerns_released_versions_begins_with_their_publication(ada):
     version = factories.draft(ada)
     versions.submit(ada, version=version, publish=False)
-    assert waiting(version) == {"runners.jobs", "metadata.card", "webhooks"}
+    assert waiting(version) == {"runners.jobs", "metadata.card", "packages.jobs", "webhooks"}
     factories.work()
     assert waiting(version) == set()
     version = Version.objects.get(pk=version.pk)
