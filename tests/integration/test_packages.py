@@ -1,4 +1,4 @@
-"""A package that a runtime could not load, pushed to a whole hub: named, and refused if asked to."""
+"""A package that a runtime could not load, pushed to a whole hub: named, or refused if asked to."""
 
 from __future__ import annotations
 
