@@ -438,7 +438,9 @@ class Watch:
             self.complaints.append(f"error: {error}")
 
     def _console(self, message):
-        if not any(re.search(pattern, message.text) for pattern in self.expected):
+        # Chromium says what it cleared at sign-out, as it was asked to.
+        expected = ("^Clear-Site-Data header on .*: Cleared data types", *self.expected)
+        if not any(re.search(pattern, message.text) for pattern in expected):
             self.complaints.append(f"console: {message.text}")
 
     def _request(self, request):
