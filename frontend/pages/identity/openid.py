@@ -83,10 +83,9 @@ class OpenIDAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
 
 
 def login(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Begin a sign-in, whose ID token must name the nonce of this session."""
+    """Begin a sign-in, whose ID token must name its nonce; providers refuse one a second time."""
     _expect_provider(provider_id)
-    if NONCE not in request.session:
-        request.session[NONCE] = secrets.token_urlsafe(32)
+    request.session[NONCE] = secrets.token_urlsafe(32)
     return _answer(OAuth2LoginView, request)
 
 

@@ -100,6 +100,16 @@ def test_an_account_is_connected_by_its_owner_alone(provider, ada):
     assert whoami(browser) == "ada"
 
 
+def test_a_browser_signs_in_again_and_again(provider, client):
+    """The provider takes each nonce once."""
+    for _ in range(2):
+        sign_in(provider, client, **GRACE)
+        assert whoami(client) == "grace"
+        # Without signing out: another sign-in begins in the same session.
+        assert sign_in(provider, client, **GRACE).status_code == 302
+        client.post("/logout")
+
+
 def test_an_address_that_the_provider_has_not_confirmed_is_not_kept(provider, client):
     sign_in(provider, client, **GRACE | {"email_verified": False})
     assert User.objects.get(username="grace").email == ""

@@ -170,6 +170,15 @@ def test_a_provider_that_is_not_the_one_of_the_settings_is_refused(provider, cli
     assert whoami(client) is None
 
 
+def test_each_sign_in_has_a_nonce_of_its_own(provider, client):
+    sign_in(provider, client)
+    nonces = {provider.nonce}
+    client.post("/logout")
+    sign_in(provider, client)
+    assert len(nonces | {provider.nonce}) == 2
+    assert whoami(client) is not None
+
+
 def test_a_token_of_another_browser_is_refused(provider, client):
     other = Client()
     sign_in(provider, other)
