@@ -13,6 +13,7 @@ from django.urls import reverse
 from frontend.pages.identity import notices, sessions
 from frontend.pages.identity.providers import OIDC
 from frontend.presenters.page_parts import PagePart, Place, page_parts
+from registry.core import directories
 from registry.core.periodic import HourlyTask, hourly_tasks
 from registry.core.required_actions import RequiredAction, required_actions
 from registry.core.second_factors import SecondFactors, second_factors
@@ -71,9 +72,17 @@ def _groups(context: Context) -> dict[str, Any]:
     return {"groups": groups.mapped(context["request"].user)}
 
 
-def _ways(_: Context) -> dict[str, Any]:
+def _can_confirm(user: Any) -> bool:
+    """Whether a user can show once more that it is them, which connecting an account demands."""
+    return isinstance(user, User) and (
+        user.has_usable_password() or is_mfa_enabled(user) or directories.knows(user)
+    )
+
+
+def _ways(context: Context) -> dict[str, Any]:
     """What this hub offers to people who come to an account."""
     return {
+        "can_connect": _can_confirm(context["request"].user),
         "sends_mail": settings.HUB_MAIL_SERVER is not None,
         "providers": [
             (name, address)

@@ -110,6 +110,15 @@ def test_a_browser_signs_in_again_and_again(provider, client):
         client.post("/logout")
 
 
+def test_connecting_is_offered_to_who_can_confirm_it(provider, client, ada):
+    """An account that the provider made has no password to type once more."""
+    sign_in(provider, client, **GRACE)
+    assert "process=connect" not in client.get("/account").content.decode()
+    browser = Client()
+    browser.force_login(ada)
+    assert "process=connect" in browser.get("/account").content.decode()
+
+
 def test_an_address_that_the_provider_has_not_confirmed_is_not_kept(provider, client):
     sign_in(provider, client, **GRACE | {"email_verified": False})
     assert User.objects.get(username="grace").email == ""
