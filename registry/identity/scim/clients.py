@@ -8,11 +8,12 @@ from unicodedata import category
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from hub.protocol import bidi, problems, refs
 from registry.core import events
 from registry.core.permissions import PROVISION, Actor, require_admin
-from registry.identity.models import ScimClient
+from registry.identity.models import ScimClient, ScimGroup, ScimUser
 from registry.models import AccessToken, User
 from registry.people.services import tokens
 from registry.people.services.service_accounts import SEPARATOR
@@ -89,3 +90,14 @@ def _create(admin: User, name: str) -> ScimClient:
         raise problems.NameTaken(f"Identity provider {name} already exists.") from error
     events.record("user.created", account, actor=admin)
     return client
+
+
+def save(row: ScimUser | ScimGroup, *, conflict: str) -> None:
+    """Store a user or a group with its times; raises NameTaken with the text ``conflict``."""
+    row.changed_at = timezone.now()
+    row.created_at = row.created_at or row.changed_at
+    try:
+        with transaction.atomic():
+            row.save()
+    except IntegrityError as error:
+        raise problems.NameTaken(conflict) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from hub.protocol import problems
@@ -72,15 +72,9 @@ def _write(row: ScimGroup, display_name: str, external_id: str) -> None:
     if not display_name.strip():
         raise problems.InvalidRequest.at("/displayName", "displayName is empty.")
     row.display_name, row.external_id = display_name, external_id
-    row.changed_at = timezone.now()
-    row.created_at = row.created_at or row.changed_at
-    try:
-        with transaction.atomic():
-            row.save()
-    except IntegrityError as error:
-        raise problems.NameTaken(
-            "Another group of this identity provider has this displayName or externalId."
-        ) from error
+    clients.save(
+        row, conflict="Another group of this identity provider has this displayName or externalId."
+    )
 
 
 def _set_members(

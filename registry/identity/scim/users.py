@@ -13,7 +13,7 @@ from typing import Any
 from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import QuerySet, Value
 from django.db.models.functions import Lower
 from django.utils import timezone
@@ -127,15 +127,9 @@ def _write(client: ScimClient, row: ScimUser, person: Person) -> ScimUser:
     if (row.user_name, row.external_id) != (person.user_name, person.external_id):
         row.user_name, row.external_id = person.user_name, person.external_id
         changed += ["user_name", "external_id"]
-    row.changed_at = timezone.now()
-    row.created_at = row.created_at or row.changed_at
-    try:
-        with transaction.atomic():
-            row.save()
-    except IntegrityError as error:
-        raise problems.NameTaken(
-            "Another user of this identity provider has this userName or externalId."
-        ) from error
+    clients.save(
+        row, conflict="Another user of this identity provider has this userName or externalId."
+    )
     if changed and not is_new:
         events.record("user.edited", user, actor=client.account, fields=sorted(changed))
     if person.is_active and not user.is_active:
