@@ -1,14 +1,16 @@
 """Code that loads a model and runs it once, with the names, types and shapes of its inputs.
 
-Each way to use a model has a template below `templates/code`. Free sizes are 1 and named in a
-comment. An input that is no tensor is left to the reader, and said.
+Each way to use a model has a template below `templates/code`. Free sizes are those that the card
+declares, else 1, and named in a comment. An input has the one value that its card declares, else
+zeros. An input that is no tensor is left to the reader, and said.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from frontend.parts import text_templates
@@ -16,9 +18,14 @@ from frontend.presenters import facts
 from hub.protocol import ports
 from hub.protocol.facts import Port
 
+if TYPE_CHECKING:
+    from hub.protocol.inputs import DeclaredInput
+
 # Inputs that are written out; models with more get a comment.
 MOST_INPUTS = 8
 LONGEST_NAME = 200
+# Elements of an input that are written one by one where a language has no word for filling.
+MOST_ELEMENTS = 64
 
 
 class Types(NamedTuple):
@@ -58,6 +65,8 @@ class Target:
     hub: str
     is_open: bool = True
     is_derived: bool = False
+    # What the card declares of inputs.
+    declared: Sequence[DeclaredInput] = ()
 
     def files(self) -> list[dict[str, str]]:
         """Path, name and address of each file."""
@@ -88,10 +97,10 @@ languages = ports.Port(Language)
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An input as a template writes it: a tensor of zeros, its free sizes being 1.
+    """An input as a template writes it: a tensor of zeros, or of ``number`` where that is set.
 
     ``dtype`` is empty for what is no tensor, ``signature`` says type and shape in words,
-    ``shape`` the sizes, and ``is_free`` whether one of them is not declared.
+    ``shape`` the sizes, and ``is_free`` whether the file leaves one of them open.
     """
 
     name: str
@@ -102,21 +111,40 @@ class Input:
     shape: str
     count: int
     is_free: bool
+    number: int | float | None = None
+
+    @property
+    def elements(self) -> str:
+        """The numbers one by one; empty for zeros, and for more than `MOST_ELEMENTS`."""
+        if self.number is None or self.count > MOST_ELEMENTS:
+            return ""
+        return ", ".join([f"{self.number}{'f' * (self.dtype == 'float32')}"] * self.count)
 
 
-def _input(port: Port) -> Input:
-    declared = port.type.shape
-    sizes = tuple(size if isinstance(size, int) else 1 for size in declared or ())
+def _input(port: Port, declared: DeclaredInput | None) -> Input:
+    kind, own = port.type.tensor_dtype, port.type.sizes
+    wanted = declared.sizes(own) if declared else own
+    sizes = tuple(1 if size is None else size for size in wanted or ())
     return Input(
         name=port.name,
-        dtype=port.type.tensor_dtype,
-        types=_TYPES.get(port.type.tensor_dtype, Types()),
+        dtype=kind,
+        types=_TYPES.get(kind, Types()),
         signature=facts.signature(port),
         sizes=sizes,
         shape=", ".join(map(str, sizes)),
         count=math.prod(sizes),
-        is_free=declared is None or sizes != declared,
+        is_free=own is None or None in own,
+        number=_number(kind, declared.constant) if declared else None,
     )
+
+
+def _number(kind: str, constant: float | str | None) -> int | float | None:
+    """The value of an input that has a single one, of a type that every language writes alike."""
+    if not isinstance(constant, float) or constant == 0 or not math.isfinite(constant):
+        return None
+    if kind in ("int32", "int64"):
+        return int(constant)
+    return constant if kind in ("float32", "float64") else None
 
 
 def of(target: Target) -> tuple[dict[str, Any], ...]:
@@ -135,7 +163,9 @@ def of(target: Target) -> tuple[dict[str, Any], ...]:
 def _write(language: Language, target: Target) -> str:
     inputs: list[Input] = []
     remarks: list[str] = []
-    for row in map(_input, target.inputs[:MOST_INPUTS]):
+    declarations = {declared.name: declared for declared in target.declared}
+    for port in target.inputs[:MOST_INPUTS]:
+        row = _input(port, declarations.get(port.name))
         if getattr(row.types, language.element) and len(row.name) <= LONGEST_NAME:
             inputs.append(row)
         else:

@@ -137,12 +137,18 @@ class Variant(models.Model):
         return {self.entry.path, *(file.path for file in self.typed_facts.external_files)}
 
     @property
+    def uploaded_path(self) -> str:
+        """The file that it is, or was derived from; cards declare what belongs to this file."""
+        rows = {row.pk: row for row in self.version.variants.all()}
+        source = self
+        while source.derived_from_id in rows:
+            source = rows[source.derived_from_id]
+        return source.entry.path if source.entry_id else ""
+
+    @property
     def input_options(self) -> dict[str, Any]:
         """The option of jobs that feed it: what the card declares of the inputs of its file."""
-        source: Variant = self
-        while source.derived_from is not None:
-            source = source.derived_from
-        inputs = self.version.inputs_of(source.entry.path)
+        inputs = self.version.inputs_of(self.uploaded_path)
         return {"inputs": inputs} if inputs else {}
 
     @property

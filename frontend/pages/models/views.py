@@ -29,6 +29,7 @@ from frontend.presenters import (
     version_page,
 )
 from frontend.presenters.version_page import context, of_version, of_whole_version
+from hub.protocol import parts, stored
 from metadata.exports import signposting
 from metadata.graphs import withdrawals
 from metadata.rdf.iris import Places
@@ -276,6 +277,9 @@ def _get(version: Version, variant: Variant | None) -> dict[str, Any]:
         hub=settings.HUB_PUBLIC_URL,
         is_open=model.visibility == "public" and not model.is_gated,
         is_derived=file.derived,
+        declared=parts.of(stored.mapping(version.card), variant.uploaded_path).inputs
+        if variant
+        else (),
     )
     return {
         "ref": ref,

@@ -135,7 +135,7 @@ def read(version: Version, variant: Variant) -> Model:
     card = stored.mapping(version.card)
     preprocessing = card.get("preprocessing")
     words = preprocessing.strip() if isinstance(preprocessing, str) else ""
-    part = parts.of(card, _uploaded_path(version, variant))
+    part = parts.of(card, variant.uploaded_path)
     declarations = {declaration.name: declaration for declaration in part.inputs}
     task = presenter_declarations.task_of(version)
     features, features_from = _lines(own, FEATURES)
@@ -203,11 +203,9 @@ def _inputs(
     ports: Iterable[Port], task: str, declarations: Mapping[str, DeclaredInput]
 ) -> Iterable[Input]:
     for index, port in enumerate(ports):
-        kind, sizes = port.type.tensor_dtype, port.type.sizes
         declared = declarations.get(port.name)
-        if declared is not None and declared.shape is not None and sizes is not None:
-            pairs = zip(sizes, declared.shape, strict=False)
-            sizes = tuple(own if own is not None else size for own, size in pairs)
+        kind, sizes = port.type.tensor_dtype, port.type.sizes
+        sizes = declared.sizes(sizes) if declared else sizes
         kinds = tuple(_kinds(port.name, kind, sizes, task, declared)) if kind in PLAIN else ()
         yield Input(
             index,
@@ -266,14 +264,6 @@ def _preset(shape: tuple[int | None, ...] | None, declared: DeclaredInput | None
     for size in reversed(sizes):
         value = [value] * size
     return json.dumps(value)
-
-
-def _uploaded_path(version: Version, variant: Variant) -> str:
-    """The file that a variant is, or was derived from."""
-    rows = {row.pk: row for row in version.variants.all()}
-    while variant.derived_from_id in rows:
-        variant = rows[variant.derived_from_id]
-    return variant.entry.path if variant.entry_id else ""
 
 
 def _named(rows: Iterable[Input], features: tuple[str, ...], source: str) -> Iterable[Input]:

@@ -210,6 +210,13 @@ class DeclaredInput:
         values = self.distribution.values if self.distribution else ()
         return values[0] if len(values) == 1 else None
 
+    def sizes(self, own: tuple[int | None, ...] | None) -> tuple[int | None, ...] | None:
+        """The size of each axis: ``own``, those of the file, and where it has none the declared."""
+        if own is None or self.shape is None or len(own) != len(self.shape):
+            return own
+        pairs = zip(own, self.shape, strict=True)
+        return tuple(declared if size is None else size for size, declared in pairs)
+
     def bounds(self) -> tuple[tuple[float, float], ...]:
         """Lowest and highest value: one pair for all, or one for each channel of a picture.
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from frontend.presenters import code_snippets
+from hub.protocol import inputs
 from hub.protocol.facts import Port, Type
 
 IMAGE = Port("pixels", Type("tensor", "float32", ("batch", 1, 8, 8)))
@@ -41,6 +42,28 @@ def test_python_runs_with_tensors_of_the_declared_shapes():
     assert {name: (one.shape, one.dtype) for name, one in given.items()} == {
         "pixels": ((1, 1, 8, 8), np.float32), "mask": ((2,), np.int64),
     }  # fmt: skip
+
+
+def test_free_sizes_and_single_values_are_those_of_the_card():
+    rows = [
+        Port("sound", Type("tensor", "float32", (None, -1))),
+        Port("rate", Type("tensor", "int64", ())),
+        Port("gain", Type("tensor", "float32", (2,))),
+    ]
+    declared = inputs.parse({
+        "sound": {"shape": [1, 576]},
+        "rate": {"distribution": {"type": "one-of", "values": [16000]}},
+        "gain": {"distribution": {"type": "one-of", "values": [0.5]}},
+    })  # fmt: skip
+    snippets = texts(target(*rows, declared=declared))
+    assert "'sound': np.zeros((1, 576), np.float32)," in snippets["python"]
+    assert "'rate': np.full((), 16000, np.int64)," in snippets["python"]
+    assert (
+        'new ort.Tensor("int64", new BigInt64Array(1).fill(16000n), [])' in snippets["javascript"]
+    )
+    assert "new DenseTensor<long>(new long[] { 16000 }, new int[0])" in snippets["csharp"]
+    assert "FloatBuffer.wrap(new float[] {0.5f, 0.5f}), new long[] {2}" in snippets["java"]
+    assert "np.zeros((1, 1), np.float32)" in texts(target(rows[0]))["python"]
 
 
 def test_every_language_names_the_inputs_with_their_types():

@@ -112,6 +112,13 @@ def test_the_page_knows_sound_state_and_the_only_value(ada):
     assert model.source == "the card"
 
 
+def test_snippets_of_the_version_page_have_the_declared_sizes_and_values(ada, guest, graphs):
+    published(ada, "heard", CARD, FACTS)
+    page = guest.get("/models/ada/heard").content.decode()
+    assert "np.zeros((1, 6), np.float32)" in page
+    assert "np.full((), 8000, np.int64)" in page
+
+
 def test_code_cuts_sound_into_windows_and_carries_the_state(ada, guest, tmp_path, monkeypatch):
     published(ada, "heard", CARD, FACTS)
     text = guest.get("/models/ada/heard/v/1/try/code", {"language": "python"}).content.decode()
