@@ -21,13 +21,14 @@ METRICS: Final[dict[Task, tuple[str, ...]]] = {
     "regression": ("rmse", "mae", "r2"),
     "frame-classification": ("f1-micro", "roc_auc"),
     "pitch-estimation": ("rpa",),
-    "text-recognition": ("accuracy", "cer"),
+    "text-recognition": ("accuracy", "wer", "cer"),
+    "language-modelling": ("perplexity", "token-accuracy"),
 }
 ALL: Final = tuple(dict.fromkeys(name for names in METRICS.values() for name in names))
 # Those that lie from 0 to 1.
 SHARES: Final = tuple(name for name in ALL if name in vocabularies.SHARES)
 # Of these less is better.
-ERRORS: Final = ("log_loss", "rmse", "mae", "cer")
+ERRORS: Final = ("log_loss", "rmse", "mae", "wer", "cer", "perplexity")
 # The metric that speaks for each task.
 LEADING: Final = tuple(dict.fromkeys(names[0] for names in METRICS.values()))
 # Names of cards for the same figure.

@@ -77,7 +77,7 @@ _LEVELS = {
 _COVERAGE = {
     IntervalMethod.CLOPPER_PEARSON: "covers at least 95 %, whatever the share",
     IntervalMethod.PSEUDO_ROWS: "covers 92 % to 100 % in simulations of 45 to 1,000 rows",
-    IntervalMethod.STUDENTISED: "covers 90 % to 96 % in simulations of 20 to 400 rows, least of "
+    IntervalMethod.STUDENTISED: "covers 90 % to 97 % in simulations of 20 to 400 rows, least of "
     "few rows with skewed errors",
     IntervalMethod.PERCENTILES: "covers as little as 58 % where few rows are wrong",
     IntervalMethod.LOG_MEDIANS: "covers 95 % of log-normal medians, and 72 % to 88 % in "

@@ -35,6 +35,7 @@ Task = Literal[
     "frame-classification",
     "pitch-estimation",
     "text-recognition",
+    "language-modelling",
 ]
 READERS: tuple[Reader, ...] = get_args(Reader)
 TASKS: tuple[Task, ...] = get_args(Task)
@@ -43,9 +44,13 @@ MULTI_LABEL: Task = "multi-label-classification"
 FRAMES: Task = "frame-classification"
 PITCH: Task = "pitch-estimation"
 TEXT: Task = "text-recognition"
-# A model's answer to a row is a sequence, of frames or of characters.
-FRAMES_OR_PITCH: tuple[Task, ...] = (FRAMES, PITCH)
-SEQUENCES: tuple[Task, ...] = (*FRAMES_OR_PITCH, TEXT)
+LANGUAGE: Task = "language-modelling"
+# The target of a row is an array, of frames or of tokens.
+ARRAYS: tuple[Task, ...] = (FRAMES, PITCH, LANGUAGE)
+# A model's answer to a row is a sequence, of frames, of tokens or of characters.
+SEQUENCES: tuple[Task, ...] = (*ARRAYS, TEXT)
+# Tokens with this number are fed and not predicted, such as those of padding and of a prompt.
+IGNORED_TOKEN = -100
 # The table in an archive of pictures that gives a text for each (Hugging Face's ImageFolder).
 PICTURE_TABLE, PICTURE_NAME = "metadata.csv", "file_name"
 LONGEST = 200
@@ -83,9 +88,11 @@ class Target:
     each row, ``columns`` of a table have 0 or 1 for each label, or ``column`` is an array of them.
 
     Of frames ``column`` is an array ``[rows, frames]`` or ``[rows, frames, labels]`` of 0 and 1; of
-    pitches one of hertz, ``[rows]`` or ``[rows, frames]``, with 0 where there is none. Texts are a
-    column of a table or array, of pictures one of ``metadata.csv`` in their archive. ``output``
-    names the output of the model that answers, where several could.
+    pitches one of hertz, ``[rows]`` or ``[rows, frames]``, with 0 where there is none. Of tokens it
+    is one of whole numbers ``[rows, tokens]``: a model predicts each from those before it, but
+    those of `IGNORED_TOKEN`. Texts are a column of a table or array, of pictures one of
+    ``metadata.csv`` in their archive. ``output`` names the output of the model that answers, where
+    several could.
     """
 
     column: str = ""
@@ -225,7 +232,7 @@ def _split(row: _Place, paths: frozenset[str]) -> Split:
     task: Task = keys["task"].word(TASKS)
     if task == MULTI_LABEL and reader == "images":
         keys["task"].error("A folder of pictures has one class, not several labels.")
-    if task in (FRAMES, PITCH) and reader != "npz":
+    if task in ARRAYS and reader != "npz":
         keys["reader"].error(f"The targets of {task} are an array: use the reader npz.")
     return Split(
         name=keys["name"].text("a name"),

@@ -131,6 +131,7 @@ REPORTED_METRICS: Final = {
     "f1-weighted": Metric("F1 score, weighted average", "share", ("weighted-f1",)),
     "auc": Metric("Area under the curve", "share"),
     "roc_auc": Metric("Area under the ROC curve", "share", ("auroc", "auc-roc")),
+    "token-accuracy": Metric("Next-token accuracy", "share", ("next-token-accuracy",)),
     "rpa": Metric("Raw pitch accuracy", "share", ("raw-pitch-accuracy",)),
     "pr-auc": Metric("Area under the precision-recall curve", "share", ("auprc", "auc-pr")),
     "map": Metric("Mean average precision", "share", ("mean-average-precision", "map@0.5:0.95")),

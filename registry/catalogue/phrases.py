@@ -160,6 +160,10 @@ _METRICS: Final = {
     "rmse": "rmse",
     "mae": "mae",
     "r2": "r2",
+    "wer": "wer, word error rate",
+    "cer": "cer, character error rate",
+    "perplexity": "perplexity, ppl",
+    "token-accuracy": "token accuracy, next-token accuracy, token-accuracy",
 }
 # What a quantity is of, before or after its number.
 SUBJECTS: Final[dict[Phrase, str]] = {

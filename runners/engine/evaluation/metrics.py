@@ -8,10 +8,12 @@ ties as halves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+
+from hub.protocol import splits
 
 Array = np.ndarray[Any, Any]
 Metric = Callable[[Array], Array]
@@ -168,12 +170,39 @@ def ratio(parts: Array, wholes: Array) -> Metric:
     return lambda counts: _share(counts @ parts, counts @ wholes)
 
 
-def edits(target: str, answer: str) -> int:
-    """How many characters are replaced, inserted or left out (Levenshtein, 1966)."""
+def mean_loss(losses: Array, tokens: Array) -> Callable[[Array], tuple[Array, Array]]:
+    """The mean loss of a token, the logarithm of the perplexity, with its standard error.
+
+    ``losses`` and ``tokens`` are the sum of the losses of each row and the number of its tokens:
+    rows are drawn, so the error is that of a ratio of sums, by linearisation.
+    """
+
+    def logarithm(counts: Array) -> tuple[Array, Array]:
+        whole = counts @ tokens
+        means = counts @ losses / whole
+        away = (losses - means[:, np.newaxis] * tokens) / whole[:, np.newaxis]
+        return means, np.sqrt((counts * away**2).sum(axis=1))
+
+    return logarithm
+
+
+def right_tokens(targets: Array, tokens: Array) -> Metric:
+    """The share of the predicted tokens that are the true ones, of ``[rows, tokens]``."""
+    is_counted = targets != splits.IGNORED_TOKEN
+    right = (is_counted & (targets == tokens)).sum(axis=1).astype(float)
+    return ratio(right, is_counted.sum(axis=1).astype(float))
+
+
+def edits(target: Sequence[str], answer: Sequence[str]) -> int:
+    """How many parts are replaced, inserted or left out (Levenshtein, 1966).
+
+    The parts are the characters of texts, or their words.
+    """
     before = np.arange(len(answer) + 1)
-    codes = np.array([ord(character) for character in answer], dtype=np.int64)
-    for place, character in enumerate(target, start=1):
-        own = np.minimum(before[:-1] + (codes != ord(character)), before[1:] + 1)
+    numbers = {part: number for number, part in enumerate(dict.fromkeys([*target, *answer]))}
+    codes = np.array([numbers[part] for part in answer], dtype=np.int64)
+    for place, part in enumerate(target, start=1):
+        own = np.minimum(before[:-1] + (codes != numbers[part]), before[1:] + 1)
         row = np.append([place], own)
         # An insertion follows the best place before: a running minimum of what is left of it.
         before = np.minimum.accumulate(row - np.arange(len(row))) + np.arange(len(row))

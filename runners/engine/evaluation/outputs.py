@@ -8,6 +8,7 @@ Several that could be meant are refused.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -120,15 +121,17 @@ def choose(
 def choose_sequence(names: Sequence[str], values: Sequence[Any], split: Split) -> int:
     """The place of the output that has numbers for each step. Raises UnfitOutputError.
 
-    Text has scores of characters for each step, so its output has three axes.
+    Text has scores of characters for each step, so its output has three axes; a language model's
+    has exactly three, as its cache has four.
     """
-    least = 3 if split.task == splits.TEXT else 1
+    least = 3 if split.task in (splits.TEXT, splits.LANGUAGE) else 1
+    most = 3 if split.task == splits.LANGUAGE else math.inf
     outputs = [_output(name, value, 1) for name, value in zip(names, values, strict=True)]
     named = split.target.output
     places = [
         at
         for at, (name, value, output) in enumerate(zip(names, values, outputs, strict=True))
-        if output.kind == "floats" and np.ndim(value) >= least and named in ("", name)
+        if output.kind == "floats" and least <= np.ndim(value) <= most and named in ("", name)
     ]
     return _only(places, outputs, "scores for each step" if least == 3 else "numbers")
 

@@ -12,7 +12,7 @@ import math
 import os
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -27,7 +27,7 @@ from hub.protocol.inputs import DeclaredInput, Picture, Polarity
 from hub.protocol.splits import Split
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
-from runners.engine.evaluation import outputs, readers, sequences
+from runners.engine.evaluation import matching, outputs, readers, sequences
 from runners.engine.evaluation.answers import Port, Ports, Predicted
 from runners.engine.evaluation.matching import Plan
 from runners.engine.evaluation.outputs import Choice
@@ -75,12 +75,11 @@ def ports(path: Path) -> Ports:
     """Read the inputs of a model."""
     model = child_runs.load(path)
     required = {port.name for port in datasets.required_inputs(model)}
-    return Ports(
-        tuple(
-            Port(name_of(port.name), _dtype(port), _shape(port), port.name in required)
-            for port in model.graph.input
-        )
-    )
+    return Ports(tuple(_port(port, required) for port in model.graph.input))
+
+
+def _port(port: onnx.ValueInfoProto, required: Collection[str]) -> Port:
+    return Port(name_of(port.name), _dtype(port), _shape(port), port.name in required)
 
 
 def _dtype(port: onnx.ValueInfoProto) -> str:
@@ -266,6 +265,11 @@ class _Runner:
             for row in others.values()
             if row.constant is not None and row.name not in self.carried
         }
+        self._constants |= {
+            name: _filled(port, 0, free=0)
+            for name, port in ports.items()
+            if name not in (*own, *others) and matching.is_cache(_port(port, ()))
+        }
         self._sounds = {row.name: row.audio for row in declared if row.audio and row.name in own}
         self._names, self._execute, self._plan, self._values = own, execute, plan, values
 
@@ -339,10 +343,11 @@ class _Runner:
         return feeds
 
 
-def _filled(port: onnx.ValueInfoProto, value: Any) -> Array:
-    """A tensor of one value for an input; its free sizes are 1."""
+def _filled(port: onnx.ValueInfoProto, value: Any, free: int = 1) -> Array:
+    """A tensor of one value for an input; a free batch is 1, its other free sizes are ``free``."""
     dtype = helper.tensor_dtype_to_np_dtype(port.type.tensor_type.elem_type)
-    return np.full([size or 1 for size in _shape(port) or ()], value, dtype)
+    sizes = enumerate(_shape(port) or ())
+    return np.full([size or (free if axis else 1) for axis, size in sizes], value, dtype)
 
 
 def _cut(value: Any, rows: int, run: int, *, is_alone: bool) -> Any:

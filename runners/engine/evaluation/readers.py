@@ -172,8 +172,8 @@ def _target_array(target: Array, split: Split, name: str) -> Array | list[str]:
                 f"The target {split.target.column!r} of {name} is no table of 0 and 1."
             )
         return target
-    if split.task in splits.FRAMES_OR_PITCH:
-        return _frames(target, split, name)
+    if split.task in splits.ARRAYS:
+        return (_tokens if split.task == splits.LANGUAGE else _frames)(target, split, name)
     if target.ndim > 1 and target.size == len(target):
         target = target.reshape(len(target))
     if target.ndim != 1 or target.dtype.kind not in "fiubU":
@@ -202,6 +202,25 @@ def _frames(target: Array, split: Split, name: str) -> Array:
             f"The target {split.target.column!r} holds no numbers of frames, or negative ones."
         )
     return values.astype(np.float64)
+
+
+def _tokens(target: Array, split: Split, name: str) -> Array:
+    """Targets of a language model, ``[rows, tokens]``; the first token of a row has none before."""
+    column = split.target.column
+    if target.dtype.kind not in "iu" or target.ndim != 2 or target.shape[1] < 2:
+        raise UnreadableDataError(
+            f"The target {column!r} of {name} is no array of whole numbers with two tokens or more "
+            "in each row."
+        )
+    values = target.astype(np.int64)
+    is_ignored = values == splits.IGNORED_TOKEN
+    if (values[~is_ignored] < 0).any():
+        raise UnreadableDataError(
+            f"The target {column!r} holds negative tokens other than {splits.IGNORED_TOKEN}."
+        )
+    if is_ignored[:, 1:].all(axis=1).any():
+        raise UnreadableDataError(f"The target {column!r} has rows of which no token is predicted.")
+    return values
 
 
 def _picture_texts(path: Path, work: Path, split: Split, member: str, size: int) -> dict[str, str]:
@@ -277,7 +296,7 @@ def _targets(split: Split, values: Array | list[str]) -> tuple[Array | list[str]
     """The targets as class numbers or as 0 and 1 with the number of classes, or as values."""
     if split.task == splits.TEXT:
         return [str(value) for value in values], 0
-    if split.task in splits.FRAMES_OR_PITCH:
+    if split.task in splits.ARRAYS:
         return np.asarray(values), 0
     if split.task == splits.MULTI_LABEL:
         return _several(split, np.asarray(values))

@@ -78,44 +78,69 @@ def figures(work: Path, split: Split, count: int, subject: str) -> Figures:
 
 
 def _sequences(work: Path, split: Split, subject: str) -> Figures:
-    """The figures of frames, pitches or texts; rows are drawn with all of their frames."""
+    """The figures of texts, tokens, frames or pitches; rows are drawn with all of their parts."""
     skipped: dict[str, str] = {}
     if split.task == splits.TEXT:
-        truths = json.loads((work / readers.TEXTS).read_bytes())
-        texts = json.loads((work / sequences.TEXTS).read_bytes())
-        figures = _texts(truths, texts)
-        rows = [json.dumps(text) for text in texts]
+        figures, rows = _texts(work)
     else:
         targets = np.load(work / readers.TARGETS, allow_pickle=False)
         values = np.load(work / sequences.SCORES, allow_pickle=False)
         targets, values = (array.reshape(len(array), -1) for array in (targets, values))
-        if not np.isfinite(values).all():
-            raise UnfitOutputError("The model's answers are not all finite numbers.")
-        if split.task == splits.PITCH:
-            figures = {"rpa": Agreement(metrics.raw_pitch, targets, values)}
-            rows = [" ".join(map(repr, row)) for row in values.tolist()]
+        if split.task == splits.LANGUAGE:
+            losses = np.load(work / sequences.LOSSES, allow_pickle=False)
+            figures, rows = _tokens(targets[:, 1:], values, losses)
         else:
-            is_on = (values > 0.5).astype(np.int64)
-            micro = partial(metrics.several_f1, is_micro=True)
-            figures = {"f1-micro": Agreement(micro, targets.astype(np.int64), is_on)}
-            if values.size > metrics.MOST_FRAME_VALUES:
-                skipped["roc_auc"] = _TOO_MANY_FRAMES
-            else:
-                figures["roc_auc"] = Agreement(metrics.frames_area, targets, values)
-            rows = ["".join(map(str, row)) for row in is_on.tolist()]
+            figures, rows, skipped = _frames(split, targets, values)
     lines = "".join(f"{row}\n" for row in rows)
     is_constant = len(rows) > 1 and len(set(rows)) == 1
     return _figures(figures, len(rows), lines, subject, skipped, [], is_constant=is_constant)
 
 
-def _texts(targets: Sequence[str], answers: Sequence[str]) -> Metrics:
-    pairs_of = list(zip(targets, answers, strict=True))
-    errors = np.array([metrics.edits(target, answer) for target, answer in pairs_of], float)
-    lengths = np.array([len(target) for target in targets], float)
-    return {
-        "accuracy": Share(np.array([target == answer for target, answer in pairs_of])),
-        "cer": Error(metrics.ratio(errors, lengths), metrics.log_ratio(errors, lengths), _exp),
+def _frames(
+    split: Split, targets: Array, values: Array
+) -> tuple[Metrics, list[str], dict[str, str]]:
+    if not np.isfinite(values).all():
+        raise UnfitOutputError("The model's answers are not all finite numbers.")
+    if split.task == splits.PITCH:
+        rows = [" ".join(map(repr, row)) for row in values.tolist()]
+        return {"rpa": Agreement(metrics.raw_pitch, targets, values)}, rows, {}
+    is_on = (values > 0.5).astype(np.int64)
+    micro = partial(metrics.several_f1, is_micro=True)
+    figures: Metrics = {"f1-micro": Agreement(micro, targets.astype(np.int64), is_on)}
+    rows = ["".join(map(str, row)) for row in is_on.tolist()]
+    if values.size > metrics.MOST_FRAME_VALUES:
+        return figures, rows, {"roc_auc": _TOO_MANY_FRAMES}
+    figures["roc_auc"] = Agreement(metrics.frames_area, targets, values)
+    return figures, rows, {}
+
+
+def _texts(work: Path) -> tuple[Metrics, list[str]]:
+    targets = json.loads((work / readers.TEXTS).read_bytes())
+    texts = json.loads((work / sequences.TEXTS).read_bytes())
+    pairs_of = list(zip(targets, texts, strict=True))
+    words = [(target.split(), text.split()) for target, text in pairs_of]
+    figures: Metrics = {
+        "accuracy": Share(np.array([target == text for target, text in pairs_of])),
+        "wer": _error_rate(words),
+        "cer": _error_rate(pairs_of),
     }
+    return figures, [json.dumps(text) for text in texts]
+
+
+def _error_rate(pairs_of: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Error:
+    """The edits by the parts of the targets, characters or words."""
+    errors = np.array([metrics.edits(target, answer) for target, answer in pairs_of], float)
+    lengths = np.array([len(target) for target, _ in pairs_of], float)
+    return Error(metrics.ratio(errors, lengths), metrics.log_ratio(errors, lengths), _exp)
+
+
+def _tokens(targets: Array, tokens: Array, losses: Array) -> tuple[Metrics, list[str]]:
+    counts = (targets != splits.IGNORED_TOKEN).sum(axis=1).astype(float)
+    figures: Metrics = {
+        "perplexity": perplexity_of(losses, counts),
+        "token-accuracy": Agreement(metrics.right_tokens, targets, tokens),
+    }
+    return figures, [" ".join(map(str, row)) for row in tokens.tolist()]
 
 
 def _figures(
@@ -177,6 +202,12 @@ def mean_of(errors: Array, most: float = math.inf) -> Error:
 
 def _log_loss(targets: Array, probabilities: Array) -> Error:
     return mean_of(metrics.log_losses(targets, probabilities), metrics.MOST_LOSS)
+
+
+def perplexity_of(losses: Array, tokens: Array) -> Error:
+    """The exponential of the mean loss of a token; each row has a sum of losses, and its tokens."""
+    mean = metrics.ratio(losses, tokens)
+    return Error(lambda counts: np.exp(mean(counts)), metrics.mean_loss(losses, tokens), _exp)
 
 
 def determination_of(targets: Array, values: Array) -> Error:

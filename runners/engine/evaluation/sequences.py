@@ -1,4 +1,4 @@
-"""Models whose answer to a row is a sequence: frames, a pitch for each frame, or text.
+"""Models whose answer to a row is a sequence: frames, a pitch for each frame, text, or tokens.
 
 Rows are run one by one, since their answers have lengths of their own. A row of sound that the card
 cuts into windows is run window by window; outputs that the card carries go into the next call. The
@@ -6,6 +6,9 @@ frames of a row are those of its target: for each of them the answer that lies n
 
 Text is read from scores of characters by connectionist temporal classification: the highest score
 of each step, equal neighbours once, without blanks (Graves et al., ICML 2006).
+
+A language model scores at each token the one that follows. The negative logarithm of the softmax at
+the true one is its loss, in nats.
 """
 
 from __future__ import annotations
@@ -25,12 +28,14 @@ from runners.engine.evaluation import outputs, readers
 if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
-SCORES, TEXTS = "sequences.npy", "texts.json"
+SCORES, TEXTS, LOSSES = "sequences.npy", "texts.json", "losses.npy"
 _MOST_SCORES = 1 << 26
 # Keys of a file's metadata under which exporters keep its characters, one a line.
 ALPHABETS = ("character", "labels", "classes", "class_names")
 # PaddleOCR's recognisers score a space behind the characters that the file lists.
 _SPACE = " "
+# Scores of tokens that are in float64 at once.
+_SCORES_AT_ONCE = 1 << 24
 
 
 class Runner(Protocol):
@@ -54,14 +59,18 @@ def run(
     ``check`` gets the number of rows that are done, and raises where the time is over. Raises
     UnfitOutputError.
     """
-    writer: _Texts | _Frames = _Texts(alphabet) if split.task == splits.TEXT else _Frames(work)
+    writer: _Texts | _Tokens | _Frames
+    if split.task == splits.TEXT:
+        writer = _Texts(alphabet)
+    else:
+        writer = _Tokens(work) if split.task == splits.LANGUAGE else _Frames(work)
     place = -1
     for row in range(rows):
         parts = []
         for values in runner.calls(row):
             if place < 0:
                 place = outputs.choose_sequence(runner.outputs_named, values, split)
-            parts.append(_steps(np.asarray(values[place], dtype=np.float64)))
+            parts.append(_steps(np.asarray(values[place])))
         writer.add(np.concatenate(parts), row)
         check(row + 1)
     writer.write(work)
@@ -136,3 +145,41 @@ class _Frames:
 
     def write(self, work: Path) -> None:
         np.save(work / SCORES, self._values)
+
+
+class _Tokens:
+    """Of each row the most likely tokens, and the sum of the losses of the true ones."""
+
+    def __init__(self, work: Path) -> None:
+        self._targets = np.load(work / readers.TARGETS, allow_pickle=False)[:, 1:]
+        self._tokens = np.full(self._targets.shape, splits.IGNORED_TOKEN)
+        self._losses = np.zeros(len(self._targets))
+
+    def add(self, scores: Array, row: int) -> None:
+        targets = self._targets[row]
+        length, width = len(targets) + 1, scores.shape[1]
+        if len(scores) != length:
+            raise outputs.UnfitOutputError(
+                f"The model scores {len(scores):,} tokens, and a row of the targets has {length:,}."
+            )
+        if targets.max() >= width:
+            raise outputs.UnfitOutputError(
+                f"The targets have token {targets.max():,}, and the model scores {width:,} tokens."
+            )
+        places = np.flatnonzero(targets != splits.IGNORED_TOKEN)
+        size = max(1, _SCORES_AT_ONCE // width)
+        for start in range(0, len(places), size):
+            part = places[start : start + size]
+            values = scores[part].astype(np.float64)
+            if not np.isfinite(values).all():
+                raise outputs.UnfitOutputError(
+                    f"The model's answer to row {row + 1:,} is not finite numbers."
+                )
+            greatest = values.max(axis=1)
+            sums = np.log(np.exp(values - greatest[:, np.newaxis]).sum(axis=1)) + greatest
+            self._losses[row] += (sums - values[np.arange(len(part)), targets[part]]).sum()
+            self._tokens[row, part] = values.argmax(axis=1)
+
+    def write(self, work: Path) -> None:
+        np.save(work / SCORES, self._tokens)
+        np.save(work / LOSSES, self._losses)

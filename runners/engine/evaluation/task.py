@@ -44,6 +44,8 @@ def run(job: Job) -> Report:
         names = [split_input.name for split_input in split.inputs]
         declared = declarations.parse(options.get("inputs"))
         card_inputs = [row.name for row in declared if row.carry or row.constant is not None]
+        if split.task == splits.LANGUAGE:
+            card_inputs += [port.name for port in ports if matching.is_cache(port)]
         places = matching.ports_of(names, ports, card_inputs)
         texts = [ports[place].dtype == "text" for place in places]
         rows = _read(job, split, folder, texts)

@@ -73,3 +73,19 @@ def test_a_label_that_never_occurs_counts_as_0_among_several_labels():
     repeated = metrics.several_f1(targets[rows], given[rows], is_micro=False)
     weighted = metrics.several_f1(targets, given, is_micro=False)(counts)[0]
     assert weighted == pytest.approx(repeated(np.ones((1, len(rows))))[0])
+
+
+def test_edits_are_those_of_the_textbook_on_random_words():
+    """The table of Wagner and Fischer (1974), cell by cell."""
+    random = np.random.default_rng(7)
+    for _ in range(200):
+        target, answer = (random.integers(0, 5, random.integers(0, 9)).tolist() for _ in range(2))
+        table = np.add.outer(np.arange(len(target) + 1), np.arange(len(answer) + 1))
+        for row, part in enumerate(target, 1):
+            for column, other in enumerate(answer, 1):
+                table[row, column] = min(
+                    table[row - 1, column] + 1,
+                    table[row, column - 1] + 1,
+                    table[row - 1, column - 1] + (part != other),
+                )
+        assert metrics.edits(target, answer) == table[-1, -1]

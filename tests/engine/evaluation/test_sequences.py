@@ -166,7 +166,9 @@ def test_lines_of_any_width_are_read_by_the_alphabet_of_the_file(evaluate):
     data = written({"1.png": "aab", "2.png": "b a", "3.png": "bba"})
     report = evaluate(reader(), data, TEXT, inputs=PICTURE)
     # The third line is read as "a": two of nine characters are left out.
-    assert figures(report) == {"accuracy": pytest.approx(2 / 3), "cer": pytest.approx(2 / 9)}
+    # Of its four words one is wrong.
+    expected = {"accuracy": 2 / 3, "wer": 1 / 4, "cer": 2 / 9}
+    assert figures(report) == {name: pytest.approx(value) for name, value in expected.items()}
 
 
 def test_an_alphabet_of_another_size_is_refused(evaluate):
@@ -207,10 +209,81 @@ def test_targets_of_frames_that_are_none_are_named(evaluate, task, target, words
     assert words in report.findings[0].message
 
 
+def language(*, has_cache=False):
+    """Scores of 4 tokens by the token before alone, and what an earlier call would have kept."""
+    table = np.log(np.float32([[1, 1, 1, 1], [1, 5, 1, 1], [1, 1, 1, 1], [1, 1, 1, 5]]))
+    nodes = [helper.make_node("Gather", ["table", "tokens"], ["logits"])]
+    ports, answers = [("tokens", INT64, ["n", "length"])], [("logits", FLOAT, ["n", "length", 4])]
+    if has_cache:
+        cache = [
+            ("past.0.key", FLOAT, ["n", 2, "past", 3]),
+            ("past.0.value", FLOAT, [1, 2, None, 3]),
+        ]
+        nodes += [helper.make_node("Identity", [name], [f"new.{name}"]) for name, *_ in cache]
+        ports += cache
+        answers += [(f"new.{name}", *rest) for name, *rest in cache]
+    return tiny.model(nodes, ports, answers, [("table", table)])
+
+
+TOKENS = np.int64([[1, 1, 1, 2], [3, 3, 0, 2], [0, 0, 3, 3]])
+LABELS = np.int64([[-100, 1, 1, 2], [-100, 3, 0, -100], [0, -100, 3, 3]])
+
+
+def of_tokens(**target):
+    return {
+        **split("language-modelling", "labels", **target),
+        "inputs": [{"name": "tokens", "columns": ["tokens"]}],
+    }
+
+
+@pytest.mark.parametrize("has_cache", [False, True])
+def test_a_language_model_predicts_each_token_from_those_before(evaluate, has_cache):
+    data = {"test.npz": tiny.npz(tokens=TOKENS, labels=LABELS)}
+    report = evaluate(language(has_cache=has_cache), data, of_tokens())
+    # After 1 comes 1 with 5/8, after 3 comes 3, and after 0 anything with 1/4.
+    shares = [5 / 8, 5 / 8, 1 / 8, 5 / 8, 1 / 8, 1 / 4, 5 / 8]
+    assert figures(report) == {
+        "perplexity": pytest.approx(np.exp(-np.mean(np.log(shares)))),
+        "token-accuracy": pytest.approx(4 / 7),
+    }
+    assert report.facts["output"] == "logits"
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (LABELS + 2.5, "no array of whole numbers"),
+        (LABELS[:, :1], "no array of whole numbers"),
+        (np.full_like(LABELS, -100), "rows of which no token is predicted"),
+        (np.full_like(LABELS, -1), "negative tokens other than -100"),
+        (np.full_like(LABELS, 4), "token 4, and the model scores 4 tokens"),
+        (np.pad(LABELS, ((0, 0), (0, 1))), "scores 4 tokens, and a row of the targets has 5"),
+    ],
+)
+def test_tokens_that_cannot_be_predicted_are_named(evaluate, labels, words):
+    report = evaluate(language(), {"test.npz": tiny.npz(tokens=TOKENS, labels=labels)}, of_tokens())
+    assert words in report.findings[0].message
+
+
+def test_a_cache_with_another_free_size_is_not_guessed(evaluate):
+    cache = [("past.0.key", FLOAT, ["n", "heads", "past", 3])]
+    model = tiny.model(
+        [helper.make_node("Gather", ["table", "tokens"], ["logits"]),
+         helper.make_node("Identity", ["past.0.key"], ["new"])],
+        [("tokens", INT64, ["n", "length"]), *cache],
+        [("logits", FLOAT, ["n", "length", 4]), ("new", FLOAT, ["n", "heads", "past", 3])],
+        [("table", np.zeros((4, 4), np.float32))],
+    )  # fmt: skip
+    data = {"test.npz": tiny.npz(tokens=TOKENS, labels=LABELS)}
+    report = evaluate(model, data, of_tokens())
+    words = "The split gives no value for the model's input 'past.0.key'."
+    assert report.findings[0].message == words
+
+
 @pytest.mark.parametrize(
     ("target", "answer", "count"),
     [("", "", 0), ("", "ab", 2), ("ab", "", 2), ("kitten", "sitting", 3), ("Straße", "Strasse", 2),
-     ("flaw", "lawn", 2), ("😀a", "a", 1)],
+     ("flaw", "lawn", 2), ("😀a", "a", 1), (["the", "cat"], ["a", "cat", "sat"], 2)],
 )  # fmt: skip
 def test_edits_are_the_distance_of_levenshtein(target, answer, count):
     assert metrics.edits(target, answer) == count
