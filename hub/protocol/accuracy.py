@@ -23,6 +23,7 @@ METRICS: Final[dict[Task, tuple[str, ...]]] = {
     "pitch-estimation": ("rpa",),
     "text-recognition": ("accuracy", "wer", "cer"),
     "language-modelling": ("perplexity", "token-accuracy"),
+    "object-detection": ("map", "map50"),
 }
 ALL: Final = tuple(dict.fromkeys(name for names in METRICS.values() for name in names))
 # Those that lie from 0 to 1.

@@ -10,7 +10,8 @@ reader            files, and the meaning of ``columns``
 ``parquet``       Apache Parquet, in order; columns of the table
 ``npz``           one NumPy archive; one array of it, whose first axis counts the rows
 ``images``        one ZIP archive with a folder of pictures for each class; no columns, and the
-                  target is the folder's name, or of texts a column of its ``metadata.csv``
+                  target is the folder's name, or of texts a column of its ``metadata.csv``, of
+                  boxes one of its ``metadata.jsonl``
 ================  =================================================================================
 
 Several columns of a table become one tensor of shape ``[rows, columns]``.
@@ -36,6 +37,7 @@ Task = Literal[
     "pitch-estimation",
     "text-recognition",
     "language-modelling",
+    "object-detection",
 ]
 READERS: tuple[Reader, ...] = get_args(Reader)
 TASKS: tuple[Task, ...] = get_args(Task)
@@ -45,14 +47,18 @@ FRAMES: Task = "frame-classification"
 PITCH: Task = "pitch-estimation"
 TEXT: Task = "text-recognition"
 LANGUAGE: Task = "language-modelling"
+DETECTION: Task = "object-detection"
 # The target of a row is an array, of frames or of tokens.
 ARRAYS: tuple[Task, ...] = (FRAMES, PITCH, LANGUAGE)
-# A model's answer to a row is a sequence, of frames, of tokens or of characters.
-SEQUENCES: tuple[Task, ...] = (*ARRAYS, TEXT)
+# The only reader whose rows can have the targets of a task.
+READER_OF: dict[Task, Reader] = {**dict.fromkeys(ARRAYS, "npz"), DETECTION: "images"}
+# A model's answer to a row is a sequence, of frames, tokens, characters or boxes.
+SEQUENCES: tuple[Task, ...] = (*ARRAYS, TEXT, DETECTION)
 # Tokens with this number are fed and not predicted, such as those of padding and of a prompt.
 IGNORED_TOKEN = -100
-# The table in an archive of pictures that gives a text for each (Hugging Face's ImageFolder).
-PICTURE_TABLE, PICTURE_NAME = "metadata.csv", "file_name"
+# Tables in an archive of pictures with the target of each (Hugging Face's ImageFolder), by task.
+PICTURE_TABLES: dict[Task, str] = {TEXT: "metadata.csv", DETECTION: "metadata.jsonl"}
+PICTURE_NAME = "file_name"
 LONGEST = 200
 # Control characters and lone surrogates: no database and no canonical JSON takes all of them.
 _UNFIT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
@@ -91,8 +97,8 @@ class Target:
     pitches one of hertz, ``[rows]`` or ``[rows, frames]``, with 0 where there is none. Of tokens it
     is one of whole numbers ``[rows, tokens]``: a model predicts each from those before it, but
     those of `IGNORED_TOKEN`. Texts are a column of a table or array, of pictures one of
-    ``metadata.csv`` in their archive. ``output`` names the output of the model that answers, where
-    several could.
+    ``metadata.csv`` in their archive, and boxes one of ``metadata.jsonl``. ``output`` names the
+    output of the model that answers, where several could.
     """
 
     column: str = ""
@@ -232,8 +238,9 @@ def _split(row: _Place, paths: frozenset[str]) -> Split:
     task: Task = keys["task"].word(TASKS)
     if task == MULTI_LABEL and reader == "images":
         keys["task"].error("A folder of pictures has one class, not several labels.")
-    if task in ARRAYS and reader != "npz":
-        keys["reader"].error(f"The targets of {task} are an array: use the reader npz.")
+    needed = READER_OF.get(task, reader)
+    if reader != needed:
+        keys["reader"].error(f"The task {task} needs the reader {needed}.")
     return Split(
         name=keys["name"].text("a name"),
         task=task,
@@ -264,7 +271,7 @@ def _input(row: _Place, reader: Reader) -> SplitInput:
 
 
 def _target(row: _Place, reader: Reader, task: Task) -> Target:
-    if row.value is None and reader == "images" and task != TEXT:
+    if row.value is None and reader == "images" and task not in PICTURE_TABLES:
         return Target()
     keys = row.fields("column", "labels", "positive", "columns", "output")
     if not keys:
@@ -276,7 +283,7 @@ def _target(row: _Place, reader: Reader, task: Task) -> Target:
         return replace(_several(keys, labels), output=output)
     if keys["columns"].value:
         keys["columns"].error(f"Only tables of the task {MULTI_LABEL} have several target columns.")
-    if reader == "images" and task != TEXT:
+    if reader == "images" and task not in PICTURE_TABLES:
         if keys["column"].value:
             keys["column"].error("The target of pictures is the name of their folder.")
         return Target("", labels, positive, output=output)

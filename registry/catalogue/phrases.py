@@ -163,6 +163,8 @@ _METRICS: Final = {
     "wer": "wer, word error rate",
     "cer": "cer, character error rate",
     "perplexity": "perplexity, ppl",
+    "map": "map, mean average precision",
+    "map50": "map50, map@0.5",
     "token-accuracy": "token accuracy, next-token accuracy, token-accuracy",
 }
 # What a quantity is of, before or after its number.

@@ -148,8 +148,8 @@ class Variant(models.Model):
     @property
     def input_options(self) -> dict[str, Any]:
         """The option of jobs that feed it: what the card declares of the inputs of its file."""
-        inputs = self.version.inputs_of(self.uploaded_path)
-        return {"inputs": inputs} if inputs else {}
+        ports = self.version.ports_of(self.uploaded_path)
+        return {"inputs": ports["inputs"]} if "inputs" in ports else {}
 
     @property
     def statement(self) -> proofs.Proof | None:

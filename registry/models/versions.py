@@ -140,11 +140,18 @@ class Version(models.Model):
         """What the front matter of its card and the results in its files declare."""
         return Card.read(self.card)
 
-    def inputs_of(self, path: str) -> dict[str, Any]:
-        """What its card declares of the inputs of a file: those of its part before common ones."""
+    def ports_of(self, path: str) -> dict[str, dict[str, Any]]:
+        """What its card declares of the inputs and outputs of a file, without what it leaves empty.
+
+        Those of its part go before common ones.
+        """
         card = stored.mapping(self.card)
         own = stored.mapping(stored.mapping(card.get("parts")).get(path))
-        return stored.mapping(card.get("inputs")) | stored.mapping(own.get("inputs"))
+        ports = {
+            key: stored.mapping(card.get(key)) | stored.mapping(own.get(key))
+            for key in ("inputs", "outputs")
+        }
+        return {key: declared for key, declared in ports.items() if declared}
 
     @property
     def is_draft(self) -> bool:

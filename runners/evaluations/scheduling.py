@@ -158,7 +158,7 @@ def _enqueue(
         "number": dataset.number,
         "split": target.split.document(),
         "data_files": dict(paths.values_list("path", "blob")),
-        **variant.input_options,
+        **variant.version.ports_of(variant.uploaded_path),
     }
     return services.enqueue(
         kind=KIND,

@@ -22,12 +22,13 @@ from numpy.lib.format import open_memmap
 from onnx import helper
 
 from hub.protocol import inputs as declarations
+from hub.protocol import outputs as declared_outputs
 from hub.protocol import splits
 from hub.protocol.inputs import DeclaredInput, Picture, Polarity
 from hub.protocol.splits import Split
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
-from runners.engine.evaluation import matching, outputs, readers, sequences
+from runners.engine.evaluation import detection, matching, outputs, readers, sequences
 from runners.engine.evaluation.answers import Port, Ports, Predicted
 from runners.engine.evaluation.matching import Plan
 from runners.engine.evaluation.outputs import Choice
@@ -50,7 +51,7 @@ _TENSOR = "tensor_type"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the rows come from: the split, its first file, and the card's key `inputs`.
+    """Where the rows come from: the split, its first file, and the card's `inputs` and `outputs`.
 
     ``rows`` and ``classes`` are what the reader counted; ``seconds`` is the time for all rows.
     """
@@ -58,6 +59,7 @@ class Source:
     split: Split
     file: Path
     declared: Any
+    declared_outputs: Any
     rows: int
     classes: int
     seconds: float
@@ -149,7 +151,24 @@ def _run_sequences(
         if done < source.rows and time.monotonic() - began > source.seconds:
             raise OverBudgetError(over_budget(done, source.rows, source.seconds))
 
-    return sequences.run(runner, source.rows, source.split, next(lists, []), work, check)
+    if source.split.task != splits.DETECTION:
+        return sequences.run(runner, source.rows, source.split, next(lists, []), work, check)
+    detector = detection.Detector(
+        declared_outputs.parse(source.declared_outputs), runner.outputs_named
+    )
+    how = picture(
+        model.graph.input[runner.places[0]], source.declared, source.split.inputs[0].polarity
+    )
+    names = json.loads((work / readers.PICTURES).read_bytes())
+    with zipfile.ZipFile(source.file) as archive:
+
+        def size(row: int) -> tuple[int, int]:
+            return pictures.size(io.BytesIO(archive.read(names[row])))
+
+        detection.run(
+            runner.calls, detector, lambda row: (how, size(row)), source.rows, work, check
+        )
+    return detector.place
 
 
 def over_budget(done: int, rows: int, seconds: float) -> str:
@@ -250,7 +269,8 @@ class _Runner:
         values: Rows,
         declared: Sequence[DeclaredInput],
     ) -> None:
-        own = [model.graph.input[feed.port].name for feed in plan.feeds]
+        self.places = [feed.port for feed in plan.feeds]
+        own = [model.graph.input[place].name for place in self.places]
         ports = {port.name: port for port in model.graph.input}
         others = {row.name: row for row in declared if row.name in ports and row.name not in own}
         self.outputs_named = [port.name for port in model.graph.output]

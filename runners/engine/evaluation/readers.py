@@ -1,7 +1,7 @@
 """The rows of a split as arrays in a folder: the work of a child, as the files are a stranger's.
 
 Writes ``input_K.npy`` (numbers, an axis of rows first) or ``input_K.json`` (text) for each input,
-``targets.npy`` for the targets, or ``targets.json`` where they are texts, and for pictures
+``targets.npy`` for the targets, or ``targets.json`` where they are texts or boxes, and for pictures
 ``pictures.json``, their names in the archive.
 Reading takes time in proportion to the files, and never unpickles.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from hub.protocol import inputs, splits
 from hub.protocol.splits import Split
-from runners.engine.evaluation import archives, classes, tables
+from runners.engine.evaluation import archives, classes, detection, tables
 from runners.engine.evaluation.answers import Column, Rows
 from runners.engine.evaluation.archives import UnreadableDataError
 
@@ -70,7 +70,7 @@ def _write(value: Array | list[list[str]], work: Path, place: int) -> Column:
     return Column(value.shape[1:], is_text=False, missing=missing)
 
 
-def _finish(targets: Array | list[str], work: Path) -> None:
+def _finish(targets: Array | list[Any], work: Path) -> None:
     if isinstance(targets, list):
         (work / TEXTS).write_text(json.dumps(targets), encoding="utf-8")
         return
@@ -223,14 +223,8 @@ def _tokens(target: Array, split: Split, name: str) -> Array:
     return values
 
 
-def _picture_texts(path: Path, work: Path, split: Split, member: str, size: int) -> dict[str, str]:
-    """The text of each picture by its path, from the table in the archive."""
-    name = f"{member} in {split.files[0]}"
-    if size > _MOST_TABLE:
-        raise UnreadableDataError(f"{name} has more than {_MOST_TABLE:,} bytes.")
-    with zipfile.ZipFile(path) as archive:
-        content = archive.read(member)
-    table = work / splits.PICTURE_TABLE
+def _picture_texts(content: bytes, table: Path, split: Split, name: str) -> dict[str, str]:
+    """The text of each picture by its path."""
     table.write_bytes(content)
     columns = (splits.PICTURE_NAME, split.target.column)
     read_rows = tables.read_csv(table, name, dict.fromkeys(columns, True), tables.MOST_ROWS).columns
@@ -242,8 +236,8 @@ def _pictures(split: Split, path: Path, work: Path) -> Rows:
     name = split.files[0]
     archive, members = archives.members(path, name)
     archive.close()
-    if split.task == splits.TEXT:
-        return _lines(split, path, work, members)
+    if split.task in splits.PICTURE_TABLES:
+        return _with_table(split, path, work, members)
     names, folders = [], []
     for member, info in sorted(members.items()):
         if member.startswith(_HIDDEN) or member.rpartition("/")[2].startswith("."):
@@ -269,15 +263,21 @@ def _pictures(split: Split, path: Path, work: Path) -> Rows:
     return Rows(len(names), count, ())
 
 
-def _lines(split: Split, path: Path, work: Path, members: dict[str, zipfile.ZipInfo]) -> Rows:
-    """Pictures with a text each, in the order of their names."""
-    name, table = split.files[0], members.get(splits.PICTURE_TABLE)
-    if table is None:
-        raise UnreadableDataError(
-            f"{name} has no {splits.PICTURE_TABLE}, which names the text of each picture."
-        )
-    texts = _picture_texts(path, work, split, table.filename, table.file_size)
-    names = sorted(texts)
+def _with_table(split: Split, path: Path, work: Path, members: dict[str, zipfile.ZipInfo]) -> Rows:
+    """Pictures with a text or with boxes each, in the order of their names."""
+    name, table = split.files[0], splits.PICTURE_TABLES[split.task]
+    if table not in members:
+        raise UnreadableDataError(f"{name} has no {table}, which has the target of each picture.")
+    if members[table].file_size > _MOST_TABLE:
+        raise UnreadableDataError(f"{table} in {name} has more than {_MOST_TABLE:,} bytes.")
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read(table)
+    targets: Mapping[str, Any]
+    if split.task == splits.DETECTION:
+        targets = detection.read_targets(content, split, f"{table} in {name}")
+    else:
+        targets = _picture_texts(content, work / table, split, f"{table} in {name}")
+    names = sorted(targets)
     for member in names:
         if member not in members or not member.lower().endswith(inputs.PICTURES):
             raise UnreadableDataError(f"{name} has no picture {member[:100]!r}.")
@@ -288,7 +288,7 @@ def _lines(split: Split, path: Path, work: Path, members: dict[str, zipfile.ZipI
     if not names:
         raise UnreadableDataError("The split has no rows.")
     (work / PICTURES).write_text(json.dumps(names), encoding="utf-8")
-    _finish([texts[member] for member in names], work)
+    _finish([targets[member] for member in names], work)
     return Rows(len(names), 0, ())
 
 

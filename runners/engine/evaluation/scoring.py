@@ -14,7 +14,15 @@ import numpy as np
 
 from hub.protocol import pairs, splits
 from hub.protocol.splits import Split
-from runners.engine.evaluation import classes, metrics, predicting, readers, resampling, sequences
+from runners.engine.evaluation import (
+    classes,
+    detection,
+    metrics,
+    predicting,
+    readers,
+    resampling,
+    sequences,
+)
 from runners.engine.evaluation.answers import Figure, Figures
 from runners.engine.evaluation.outputs import UnfitOutputError
 from runners.engine.evaluation.resampling import Agreement, Error, Share
@@ -78,10 +86,12 @@ def figures(work: Path, split: Split, count: int, subject: str) -> Figures:
 
 
 def _sequences(work: Path, split: Split, subject: str) -> Figures:
-    """The figures of texts, tokens, frames or pitches; rows are drawn with all of their parts."""
+    """The figures of a task whose answers are sequences; rows are drawn with all of their parts."""
     skipped: dict[str, str] = {}
     if split.task == splits.TEXT:
         figures, rows = _texts(work)
+    elif split.task == splits.DETECTION:
+        figures, rows = _boxes(work)
     else:
         targets = np.load(work / readers.TARGETS, allow_pickle=False)
         values = np.load(work / sequences.SCORES, allow_pickle=False)
@@ -125,6 +135,18 @@ def _texts(work: Path) -> tuple[Metrics, list[str]]:
         "cer": _error_rate(pairs_of),
     }
     return figures, [json.dumps(text) for text in texts]
+
+
+def _boxes(work: Path) -> tuple[Metrics, list[str]]:
+    answers = json.loads((work / detection.FILE).read_bytes())
+    targets = detection.rows_of(json.loads((work / readers.TEXTS).read_bytes()), 5)
+    rows = detection.rows_of(answers, 6)
+    at_half = partial(detection.mean_average_precision, thresholds=(0.5,))
+    figures: Metrics = {
+        "map": Agreement(detection.mean_average_precision, targets, rows),
+        "map50": Agreement(at_half, targets, rows),
+    }
+    return figures, [json.dumps(row) for row in answers]
 
 
 def _error_rate(pairs_of: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Error:

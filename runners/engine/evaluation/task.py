@@ -30,7 +30,7 @@ def run(job: Job) -> Report:
     """Evaluate the model on one split; the report has a measure for each metric, or says why not.
 
     Options: ``split`` (as `hub.protocol.splits` writes it, its files under `DATA_FOLDER`), and
-    the key ``inputs`` of the card.
+    the keys ``inputs`` and ``outputs`` of the card.
     """
     options = job.request.options
     (split,) = splits.read_stored([options.get("split")])
@@ -86,8 +86,9 @@ def _plan(
 def _predict(job: Job, split: Split, plan: Plan, rows: Rows, file: Path) -> Predicted:
     limits = job.limits()
     whole = min(limits.wall_seconds, limits.cpu_seconds, job.seconds_left())
-    declared = job.request.options.get("inputs")
-    source = predicting.Source(split, file, declared, rows.rows, rows.classes, _SHARE * whole)
+    inputs, outputs = (job.request.options.get(key) for key in ("inputs", "outputs"))
+    limit = _SHARE * whole
+    source = predicting.Source(split, file, inputs, outputs, rows.rows, rows.classes, limit)
     run_all = partial(predicting.run, job.model, job.work, plan, source)
     ending = job.stage("run", run_all)
     if ending.kind == EndingKind.TIMED_OUT:

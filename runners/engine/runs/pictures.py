@@ -25,6 +25,8 @@ MOST_PIXELS = 50_000_000
 # Edge lengths of outputs that are drawn as pictures, in pixels.
 LEAST_EDGE, MOST_EDGE = 16, 8192
 _WHITE = 255
+# The tag of Exif that says how a picture is turned, and its values for a quarter of a turn.
+_ORIENTATION, _TURNED = 0x0112, range(5, 9)
 
 
 class UnfitPictureError(ValueError):
@@ -53,6 +55,15 @@ def tensor(source: Path | BinaryIO, how: Picture, dtype: Any) -> Array:
     if how.layout.startswith("N"):
         values = values[np.newaxis]
     return np.ascontiguousarray(_typed(values, np.dtype(dtype)))
+
+
+def size(source: BinaryIO) -> tuple[int, int]:
+    """The width and height of a readable picture, upright."""
+    from PIL import Image  # noqa: PLC0415 - as above
+
+    image = Image.open(source, formats=FORMATS)
+    is_turned = image.getexif().get(_ORIENTATION, 1) in _TURNED
+    return (image.height, image.width) if is_turned else (image.width, image.height)
 
 
 def draw(array: Array, target: Path) -> dict[str, Any] | None:

@@ -52,6 +52,20 @@ def test_a_version_that_claims_a_result_is_evaluated(ada):
     assert len(job.content_key) == 64
 
 
+def test_a_job_has_what_the_card_declares_of_inputs_and_outputs(ada):
+    evaluated.stones(ada)
+    declared = (
+        "inputs: {x: {range: [0, 1]}}\n"
+        "outputs: {b: {boxes: {format: xyxy}}}\n"
+        "parts: {model.onnx: {outputs: {b: {boxes: {format: xywh}}}}}"
+    )
+    version = factories.version(ada, card=card(CLAIM, extra=declared))
+    outbox.deliver()
+    (job,) = evaluated.waiting(version=version)
+    assert job.input["inputs"] == {"x": {"range": [0, 1]}}
+    assert job.input["outputs"] == {"b": {"boxes": {"format": "xywh"}}}
+
+
 def test_a_data_set_that_gets_a_version_has_its_claims_measured(ada, net):
     assert evaluated.waiting() == []
     evaluated.stones(ada)
