@@ -62,7 +62,7 @@ def published(ada, name, card, facts):
 
 def known(ada, name, facts):
     whole = selectors.whole_version(ada, "ada", name, 1)
-    return tryout_page.read(whole, Variant(facts=facts, precision="fp32"))
+    return tryout_page.read(whole, Variant(version=whole, facts=facts, precision="fp32"))
 
 
 class Session:

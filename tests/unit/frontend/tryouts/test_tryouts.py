@@ -377,7 +377,7 @@ def test_labels_in_the_metadata_are_used_where_no_file_has_them(
     factories.draft(ada, factories.model(ada, "seen"), {"model.onnx": b"x"} | contents)
     facts = {"inputs": [PICTURE], "outputs": [SCORES], "metadata": metadata}
     whole = selectors.whole_version(ada, "ada", "seen", 1)
-    known = tryout_page.read(whole, Variant(facts=facts, precision="fp32"))
+    known = tryout_page.read(whole, Variant(version=whole, facts=facts, precision="fp32"))
     assert (known.labels, known.labels_from) == (labels, source)
 
 
@@ -391,7 +391,7 @@ def test_files_beside_the_model_give_settings_and_labels(ada):
     factories.draft(ada, model, contents)
     facts = {"inputs": [PICTURE], "outputs": [SCORES]}
     whole = selectors.whole_version(ada, "ada", "seen", 1)
-    known = tryout_page.read(whole, Variant(facts=facts, precision="int8"))
+    known = tryout_page.read(whole, Variant(version=whole, facts=facts, precision="int8"))
     assert (known.labels, known.labels_from) == (("cat", "dog"), "config.json")
     assert (known.source, known.profile) == ("preprocessor_config.json", "quantised")
     assert known.rate == 16000
