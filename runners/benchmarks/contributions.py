@@ -270,15 +270,13 @@ def _of_version(version_id: int) -> QuerySet[ContributedRecord]:
 
 def without_results(version: Version) -> list[ContributedRecord]:
     """The newest pending and refused records of a version."""
-    rows: list[ContributedRecord] = _WITHOUT_RESULTS.instances(version.pk)
+    rows: list[ContributedRecord] = _without_results.instances(version.pk)
     return rows
 
 
+@Prepared
 def _without_results(version_id: int) -> QuerySet[ContributedRecord]:
     return _of_version(version_id).exclude(state=ContributedRecord.State.ACCEPTED)[:_MOST_LISTED]
-
-
-_WITHOUT_RESULTS = Prepared(_without_results)
 
 
 def one(version: Version, pk: int) -> ContributedRecord:
