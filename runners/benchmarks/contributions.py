@@ -281,10 +281,10 @@ def _without_results(version_id: int) -> QuerySet[ContributedRecord]:
 
 def one(version: Version, pk: int) -> ContributedRecord:
     """One contributed record of a version; raises NotFound."""
-    row = of_version(version).filter(pk=pk).first()
-    if row is None:
-        raise problems.NotFound(f"{version.ref} has no contributed record {pk}.")
-    return row
+    return problems.expect(
+        of_version(version).filter(pk=pk).first(),
+        problems.NotFound(f"{version.ref} has no contributed record {pk}."),
+    )
 
 
 def results_of(row: ContributedRecord) -> QuerySet[Measurement]:

@@ -138,10 +138,10 @@ def _newest_results(version_id: int) -> QuerySet[ConformanceResult]:
 def result(version: Version, pk: int) -> ConformanceResult:
     """One conformance result of a version; raises NotFound."""
     rows = ConformanceResult.objects.filter(variant__version=version)
-    row = rows.select_related("variant__entry", "evidence", "job").filter(pk=pk).first()
-    if row is None:
-        raise problems.NotFound(f"{version.ref} has no conformance result {pk}.")
-    return row
+    return problems.expect(
+        rows.select_related("variant__entry", "evidence", "job").filter(pk=pk).first(),
+        problems.NotFound(f"{version.ref} has no conformance result {pk}."),
+    )
 
 
 def describe(version: Version, pk: int) -> str:

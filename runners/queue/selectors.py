@@ -61,12 +61,12 @@ def jobs(actor: Actor) -> QuerySet[Job]:
 
 def job(actor: Actor, uuid: UUID) -> Job:
     """The job with this id; raises NotFound."""
-    row = jobs(actor).filter(pk=uuid).first()
-    if row is None:
-        raise problems.NotFound(
+    return problems.expect(
+        jobs(actor).filter(pk=uuid).first(),
+        problems.NotFound(
             "There is no job of this id that you can see. `hub jobs list` lists those that you can."
-        )
-    return row
+        ),
+    )
 
 
 def source_of(job: Job) -> Job | None:

@@ -299,10 +299,11 @@ def version(hub: Hub, ref: str, *, pinned: bool = False) -> tuple[str, int]:
             f"Name the version, such as {parsed.name}@3. `hub versions list {parsed.name}` lists "
             "them."
         )
-    latest = hub.models.read(parsed.name).latest
-    if latest is None:
-        raise problems.NotFound(
+    latest = problems.expect(
+        hub.models.read(parsed.name).latest,
+        problems.NotFound(
             f"{parsed.name} has no published version. `hub versions list {parsed.name}` lists "
             "those that you can see."
-        )
+        ),
+    )
     return parsed.name, latest.number
