@@ -6,7 +6,13 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import structlog
+from django.db import Error as DatabaseTrouble
+from django.db import connections
+
 from hub.protocol.ports import Port
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +47,21 @@ class WorkerTask:
 
 
 worker_tasks = Port(WorkerTask)
+
+
+def start_thread(name: str, work: Callable[[], object]) -> threading.Thread:
+    """Do work in a thread of its own, where what it raises is logged; returns the thread."""
+
+    def run() -> None:
+        try:
+            work()
+        except DatabaseTrouble:
+            log.warning("background_failed", task=name, exc_info=True)
+        except Exception:
+            log.exception("background_failed", task=name)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread.start()
+    return thread

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from hub.protocol import strict
+from runners.engine.confine.isolation import Limits
 from runners.engine.reports import (
     Finding,
     Greeting,
@@ -50,24 +51,6 @@ ShouldStop = Callable[[], bool]
 # Whether urgent work ran on this host since a moment of the monotonic clock, in seconds.
 UrgentSince = Callable[[float], bool]
 Keep = Callable[[Report, Path], Report]
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one child (one stage) may use; a large model gets more in proportion to its size.
-
-    `output_bytes` bounds its answer, `file_bytes` each file it writes and `written_bytes` all files
-    of the job (0: a few such files); `job_seconds` bounds all stages together, where their number
-    is not known beforehand.
-    """
-
-    wall_seconds: float = 60.0
-    cpu_seconds: int = 20
-    memory_bytes: int = 4 * _GIB
-    output_bytes: int = 4 << 20
-    file_bytes: int = 0
-    written_bytes: int = 0
-    job_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from typing import TextIO
 
 from hub.cli import commands, completion, failures, parsing
 from hub.cli import help as help_command
-from hub.cli.control import output
 from hub.protocol import problems
 from hub.terminal import DONE, INTERRUPTED, PROBLEM, plain
 
@@ -49,9 +48,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     name = arguments[0] if arguments else ""
-    if new := commands.RENAMED.get(name):
-        output.note(f"hub {name} is now hub {new}.")
-        name, arguments = new, [new, *arguments[1:]]
     if name == "bench":
         return _run_bench(arguments[1:])
     if name in commands.OWN_PARSERS or _is_for_machine(arguments):

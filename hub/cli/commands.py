@@ -147,8 +147,6 @@ EXAMPLES: Final = {
     "mcp": ("hub mcp", "hub mcp --write"),
     "help": ("hub help", "hub help jobs watch"),
 }
-# Former names of commands.
-RENAMED: Final = {"tokens": "token"}
 NAMES: Final = tuple(name for section in SECTIONS.values() for name in section)
 
 

@@ -21,7 +21,6 @@ def _help(options: argparse.Namespace) -> int:
     if not options.name:
         print(overview(), end="")
         return DONE
-    options.name[0] = commands.RENAMED.get(options.name[0], options.name[0])
     if options.name[0] in commands.OWN_PARSERS:
         print(f"Run hub {options.name[0]} --help")
         return DONE

@@ -93,10 +93,9 @@ def subcommands(
 
 
 def actions(parent: argparse.ArgumentParser) -> list[argparse.Action]:
-    """The arguments of a command, without its commands, `--help` and old forms of options."""
+    """The arguments of a command, without its commands and `--help`."""
     return [
         action
         for action in parent._actions  # noqa: SLF001
         if not isinstance(action, argparse._SubParsersAction | argparse._HelpAction)  # noqa: SLF001
-        and action.help is not argparse.SUPPRESS
     ]

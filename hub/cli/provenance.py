@@ -60,9 +60,10 @@ def _verify(options: argparse.Namespace) -> int:
         log_heads.forget(hub.cache, hub.config.url)
         return DONE
     if options.head:
-        head = log_heads.find(hub.cache, hub.config.url)
-        if head is None:
-            raise problems.NotCached(f"You have no head of {hub.config.url}.")
+        head = problems.expect(
+            log_heads.find(hub.cache, hub.config.url),
+            problems.NotCached(f"You have no head of {hub.config.url}."),
+        )
         print(plain(head.checkpoint, keep="\n"), end="")
         return DONE
     bundle: dict[str, Any] = {}

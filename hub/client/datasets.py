@@ -136,9 +136,10 @@ def files_of(hub: Hub, name: str) -> tuple[RemoteFile, ...]:
     """
     from hub.client.cache import RemoteFile  # noqa: PLC0415  (each verb imports what it needs)
 
-    version = read(hub, name)["version"]
-    if version is None:
-        raise problems.NotFound(f"The data set {name} has no version, so there are no files.")
+    version = problems.expect(
+        read(hub, name)["version"],
+        problems.NotFound(f"The data set {name} has no version, so there are no files."),
+    )
     try:
         return tuple(RemoteFile.from_json(item) for item in version["files"])
     except (KeyError, TypeError, ValueError) as error:

@@ -27,12 +27,13 @@ class Data:
 
 def parse(written: str) -> Data:
     """Read `dataset[@version]:split`; raises InvalidRequest."""
-    match = _DATA.fullmatch(written.strip())
-    if match is None:
-        raise problems.InvalidRequest(
+    match = problems.expect(
+        _DATA.fullmatch(written.strip()),
+        problems.InvalidRequest(
             f"{written[:80]!r} names no split of a data set. Write it as dataset:split or "
             "dataset@version:split, such as digits@1:test."
-        )
+        ),
+    )
     number = match["number"]
     return Data(match["dataset"].lower(), int(number) if number else None, match["split"].strip())
 

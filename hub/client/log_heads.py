@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hub.client.answers import Answer
 from hub.client.cache import Cache, Resolved, hub_key
@@ -27,6 +28,8 @@ from hub.protocol.transparency.records import HeadProof, VersionProof
 
 # W3C's PROV-AQ, section 3.1: the relation by which an answer links to a log.
 HAS_PROVENANCE = "http://www.w3.org/ns/prov#has_provenance"
+_Proof = TypeVar("_Proof")
+_Verified = TypeVar("_Verified", bound=VerifiedHead)
 _CURE = (
     "Nothing was loaded. Compare the head that you have (`hub verify --head`) with that of "
     "another user or of a witness, and ask the operator of the hub what happened. If the hub was "
@@ -57,14 +60,8 @@ def fetch(
 
     Raises `RecordMismatch`.
     """
-    url, earlier, answer = _ask(transport, cache, url, f"{_address(resolved)}/log")
-    try:
-        proof = VersionProof.read(answer)
-        verified = proofs.verify(proof, earlier)
-    except ProofError as error:
-        raise mismatch(url, str(error)) from None
-    keep(cache, url, verified.trusted)
-    return proof, verified
+    address = f"{_address(resolved)}/log"
+    return _ask(transport, cache, url, address, VersionProof.read, proofs.verify)
 
 
 def fetch_attestations(
@@ -74,14 +71,8 @@ def fetch_attestations(
 
     Raises `RecordMismatch`.
     """
-    url, earlier, answer = _ask(transport, cache, url, f"{_address(resolved)}/attestations")
-    try:
-        proof = AttestationProof.read(answer)
-        verified = proofs.verify_head(proof, earlier)
-    except ProofError as error:
-        raise mismatch(url, str(error)) from None
-    keep(cache, url, verified.trusted)
-    return proof, verified
+    address = f"{_address(resolved)}/attestations"
+    return _ask(transport, cache, url, address, AttestationProof.read, proofs.verify_head)
 
 
 def follow(transport: Transport, cache: Cache, url: str) -> VerifiedHead:
@@ -89,13 +80,8 @@ def follow(transport: Transport, cache: Cache, url: str) -> VerifiedHead:
 
     Raises `RecordMismatch`.
     """
-    url, earlier, answer = _ask(transport, cache, url, "/api/v1/log/head")
-    try:
-        verified = proofs.verify_head(HeadProof.read(answer), earlier)
-    except ProofError as error:
-        raise mismatch(url, str(error)) from None
-    keep(cache, url, verified.trusted)
-    return verified
+    address = "/api/v1/log/head"
+    return _ask(transport, cache, url, address, HeadProof.read, proofs.verify_head)[1]
 
 
 def follow_from(transport: Transport, url: str, checkpoint: str) -> VerifiedHead:
@@ -124,9 +110,17 @@ def label_of(ref: str) -> str | None:
 
 
 def _ask(
-    transport: Transport, cache: Cache, url: str, address: str
-) -> tuple[str, TrustedHead | None, Any]:
-    """What a hub answers to a reader of its log, the hub, and the head that was kept of it."""
+    transport: Transport,
+    cache: Cache,
+    url: str,
+    address: str,
+    read: Callable[[Any], _Proof],
+    verify: Callable[[_Proof, TrustedHead | None], _Verified],
+) -> tuple[_Proof, _Verified]:
+    """What a hub proves to a reader of its log, and its head, verified and kept.
+
+    Raises `RecordMismatch`.
+    """
     while True:
         earlier = find(cache, url)
         try:
@@ -138,8 +132,15 @@ def _ask(
                 url, f"The hub shows no log, which had {plural(size_of(earlier), 'record')}."
             ) from None
         if hub_of(answer.url) == url:
-            return url, earlier, answer.json()
+            break
         url = hub_of(answer.url)  # a mirror answered meanwhile
+    try:
+        proof = read(answer.json())
+        verified = verify(proof, earlier)
+    except ProofError as error:
+        raise mismatch(url, str(error)) from None
+    keep(cache, url, verified.trusted)
+    return proof, verified
 
 
 def disagreements(

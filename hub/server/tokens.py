@@ -50,9 +50,10 @@ def _create(args: argparse.Namespace) -> int:
     from registry.people.services import tokens  # noqa: PLC0415
 
     try:
-        user = User.objects.filter(username=args.user).first()
-        if user is None:
-            raise problems.NotFound(f"User {args.user} not found on this hub.")
+        user = problems.expect(
+            User.objects.filter(username=args.user).first(),
+            problems.NotFound(f"User {args.user} not found on this hub."),
+        )
         live = RegisteredModel.objects.filter(deleted_at=None)
         _, secret = tokens.issue(
             user,

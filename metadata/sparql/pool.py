@@ -24,13 +24,12 @@ from metadata.sparql import tasks
 from metadata.sparql.error_messages import syntax_problem
 from metadata.sparql.tasks import IsGone, Task
 from registry.core import child_processes
-from registry.core.child_processes import DATA, DONE, FAILED, Child, LostError
+from registry.core.child_processes import DATA, DONE, FAILED, LostError, PooledChild
 from runners.engine.reports import IsolationLevel
 
 log = structlog.get_logger(__name__)
 
 _LEVELS = ("none", "limits", "partial", "full")
-_START_SECONDS = 30.0
 # A process that takes longer gets a lower priority, and is replaced afterwards.
 _QUICK_SECONDS = 1.0
 _LOW_PRIORITY = 15
@@ -104,8 +103,8 @@ class _Ending:
     detail: str = ""
 
 
-class _Process:
-    """One query process. `is_fit` tells whether it may answer another."""
+class _Process(PooledChild):
+    """One query process."""
 
     def __init__(self, snapshots: Path, layers: list[str] | None) -> None:
         arguments = {
@@ -115,23 +114,8 @@ class _Process:
             "layers": layers,
         }
         # Every arena of glibc's is 64 MiB of the addresses that the query may have.
-        self._child = Child(
-            "metadata.sparql.worker", json.dumps(arguments), {"MALLOC_ARENA_MAX": "2"}
-        )
-        self.is_fit = True
-        try:
-            payload = self._child.ready(time.monotonic() + _START_SECONDS)
-        except BaseException:
-            self.kill()
-            raise
-        self.layers: list[str] = json.loads(payload)["layers"]
-
-    def is_alive(self) -> bool:
-        return self._child.is_alive()
-
-    def kill(self) -> None:
-        """End the process."""
-        self._child.kill()
+        super().__init__("metadata.sparql.worker", json.dumps(arguments), {"MALLOC_ARENA_MAX": "2"})
+        self.layers: list[str] = json.loads(self.greeting)["layers"]
 
     def run(self, task: Task, result: IO[bytes], is_gone: IsGone) -> None:
         """Have a task computed into ``result``; see Pool.run."""
@@ -140,7 +124,7 @@ class _Process:
         until = began + task.seconds
         try:
             question = asdict(task) | {"base": f"{settings.HUB_PUBLIC_URL}/"}
-            self._child.write(json.dumps(question).encode("ascii") + b"\n", until)
+            self.write(json.dumps(question).encode("ascii") + b"\n", until)
             ending = self._collect(result, began, until, is_gone)
         except TimeoutError:
             raise tasks.too_slow(task.seconds) from None
@@ -159,10 +143,10 @@ class _Process:
                 raise tasks.gone()
             if time.monotonic() - began > _QUICK_SECONDS:
                 with contextlib.suppress(OSError):
-                    os.setpriority(os.PRIO_PROCESS, self._child.pid, _LOW_PRIORITY)
+                    os.setpriority(os.PRIO_PROCESS, self.pid, _LOW_PRIORITY)
 
         while True:
-            kind, payload = self._child.frame(until, watch)
+            kind, payload = self.frame(until, watch)
             if kind in (DONE, FAILED):
                 return _Ending(**json.loads(payload))
             if kind != DATA:
@@ -171,7 +155,7 @@ class _Process:
 
     def _ending(self, task: Task) -> problems.Problem:
         """What the end of the process says about the query."""
-        code = self._child.exit_status()
+        code = self.exit_status()
         if code == -signal.SIGXCPU:
             return tasks.too_slow(task.seconds)
         if code == -signal.SIGSEGV:

@@ -21,6 +21,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from registry.api import etags, pagination
 from registry.api.inputs import parse
+from registry.api.outputs import answers_of
 from registry.api.parameters import PAGED, asks
 from registry.versions import selectors
 
@@ -166,8 +167,8 @@ def listing(
             rows = handler(view, **values)
             if not by:
                 return pagination.respond(request, output, rows, None)
-            order = pagination.lowest_first if rising else pagination.highest_first
-            return order(request, output, rows, by, view.context())
+            page, cursor = pagination.by_number(request, rows, by, rising=rising)
+            return pagination.answer(request, answers_of(output, page, view.context()), cursor)
 
         return answer  # type: ignore[no-any-return]
 

@@ -71,43 +71,18 @@ def answer(request: Request, items: list[Any], cursor: str | None, **more: Any) 
 
 
 def by_number(
-    request: Request, rows: QuerySet[Any], column: str, limit: int
+    request: Request, rows: QuerySet[Any], column: str, *, rising: bool = False
 ) -> tuple[list[Any], str | None]:
-    """A page of rows from the highest ``column`` down; the cursor is the last value shown."""
-    before = _whole(request)
-    if before is not None:
-        rows = rows.filter(**{f"{column}__lt": before})
-    page = list(rows.order_by(f"-{column}")[: limit + 1])
+    """The page of rows that a request asks for; the cursor is the last value shown.
+
+    It goes from the highest ``column`` down or, if ``rising``, from the lowest up.
+    """
+    limit, last = limit_of(request), _whole(request)
+    if last is not None:
+        rows = rows.filter(**{f"{column}__{'gt' if rising else 'lt'}": last})
+    page = list(rows.order_by(column if rising else f"-{column}")[: limit + 1])
     more = len(page) > limit
     return page[:limit], str(getattr(page[limit - 1], column)) if more else None
-
-
-def lowest_first(
-    request: Request,
-    output: type[serializers.Serializer[Any]],
-    rows: QuerySet[Any],
-    column: str,
-    context: dict[str, Any],
-) -> Response:
-    """The page of ``rows`` that a request asks for, from the lowest ``column`` up."""
-    limit, after = limit_of(request), _whole(request)
-    if after is not None:
-        rows = rows.filter(**{f"{column}__gt": after})
-    page = list(rows.order_by(column)[: limit + 1])
-    cursor = str(getattr(page[limit - 1], column)) if len(page) > limit else None
-    return answer(request, answers_of(output, page[:limit], context), cursor)
-
-
-def highest_first(
-    request: Request,
-    output: type[serializers.Serializer[Any]],
-    rows: QuerySet[Any],
-    column: str,
-    context: dict[str, Any],
-) -> Response:
-    """The page of ``rows`` that a request asks for, from the highest ``column`` down."""
-    page, cursor = by_number(request, rows, column, limit_of(request))
-    return answer(request, answers_of(output, page, context), cursor)
 
 
 def by_time(

@@ -61,10 +61,11 @@ def of_documents(pks: Iterable[int], setup: Setup) -> dict[int, PredictedSpeed]:
 
 def of_model(pk: int) -> list[PredictedSpeed]:
     """Predictions for one model, in the setups in which it was not measured."""
-    rows: list[PredictedSpeed] = _OF_MODEL.instances(pk)
+    rows: list[PredictedSpeed] = _of_model.instances(pk)
     return rows
 
 
+@Prepared
 def _of_model(pk: int) -> QuerySet[PredictedSpeed]:
     measured = DocumentSpeed.objects.filter(
         document=OuterRef("document"),
@@ -74,9 +75,6 @@ def _of_model(pk: int) -> QuerySet[PredictedSpeed]:
     )
     rows = PredictedSpeed.objects.filter(~Exists(measured), document=pk)
     return rows.order_by("device", "runtime", "provider")
-
-
-_OF_MODEL = Prepared(_of_model)
 
 
 def exist(setup: Setup) -> bool:

@@ -87,11 +87,12 @@ def public_file(namespace_slug: str, name: str, number: int, path: str) -> tuple
 
     The three questions that this one replaces cost more than sending a small file does.
     """
-    for sha256, size, version_id in _FILE.rows(namespace_slug, name, number, path):
+    for sha256, size, version_id in _public_files.rows(namespace_slug, name, number, path):
         return Blob(sha256=sha256, size=size), version_id
     return None
 
 
+@Prepared
 def _public_files(
     namespace_slug: str, name: str, number: int, path: str
 ) -> QuerySet[Any, tuple[Any, ...]]:
@@ -121,4 +122,3 @@ def _refs(role: str | None, model_id: int) -> QuerySet[Any, tuple[Any, ...]]:
 _PUBLIC = Prepared(lambda title: _document(AnonymousUser(), title))
 _RELEASED_REFS = Prepared(lambda model_id: _refs(None, model_id))
 _REFS = Prepared(lambda model_id: _refs(Membership.Role.OWNER, model_id))
-_FILE = Prepared(_public_files)

@@ -28,18 +28,16 @@ class Interest:
 def of_model(actor: Actor, model: RegisteredModel) -> Interest:
     """The interest in a model, itself seen by the actor."""
     user = actor.pk if actor.is_authenticated else 0
-    counts = _LIKES.rows(model.pk, user)
+    counts = _likes.rows(model.pk, user)
     watched = bool(user) and Watch.objects.filter(model=model, user=user).exists()
     return Interest(sum(n for n, _ in counts), any(own for _, own in counts), watched)
 
 
+@Prepared
 def _likes(model_id: int, user_id: int) -> QuerySet[Like, Any]:
     rows = Like.objects.filter(model=model_id).order_by().values("model")
     counts = rows.annotate(n=Count("pk"), own=Count("pk", filter=Q(user=user_id)))
     return counts.values_list("n", "own")
-
-
-_LIKES = Prepared(_likes)
 
 
 def like(actor: Actor, *, model: RegisteredModel) -> None:

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 # A frame: its kind, the length of what follows in bytes, and that.
 HEADER = struct.Struct(">cI")
@@ -26,6 +26,7 @@ READY, DATA, DONE, FAILED = b"R", b"D", b"E", b"X"
 
 # Seconds without a task after which a child gives its memory back.
 IDLE_SECONDS = 60.0
+_START_SECONDS = 30.0
 _CHUNK = 1 << 16
 _LOOK_SECONDS = 0.2
 
@@ -100,16 +101,6 @@ class Child:
                     return kind, payload
             self._take_in(until, watch)
 
-    def ready(self, until: float) -> bytes:
-        """The payload of the first frame, with which a child reports that it can be used.
-
-        Raises TimeoutError at ``until`` (monotonic seconds), and LostError.
-        """
-        kind, payload = self.frame(until)
-        if kind != READY:
-            raise LostError("it did not get ready")
-        return payload
-
     def exit_status(self) -> int:
         """The status of a child that closed its pipe, as `subprocess` has it; 0 for any other."""
         try:
@@ -142,17 +133,27 @@ class Child:
             watch()
 
 
-class Reusable(Protocol):
-    """What a pool holds. `is_fit` says whether it may take another task."""
+class PooledChild(Child):
+    """A child that reports that it can be used; ``greeting`` is what it says then.
 
-    is_fit: bool
+    ``is_fit`` says whether it may take another task. Raises OSError, LostError and TimeoutError
+    where it does not start.
+    """
 
-    def is_alive(self) -> bool: ...
+    def __init__(self, module: str, argument: str, environment: Mapping[str, str]) -> None:
+        super().__init__(module, argument, environment)
+        self.is_fit = True
+        try:
+            kind, self.greeting = self.frame(time.monotonic() + _START_SECONDS)
+        except BaseException:
+            self.kill()
+            raise
+        if kind != READY:
+            self.kill()
+            raise LostError("it did not get ready")
 
-    def kill(self) -> None: ...
 
-
-_Process = TypeVar("_Process", bound=Reusable)
+_Process = TypeVar("_Process", bound=PooledChild)
 
 
 class Pool(Generic[_Process]):

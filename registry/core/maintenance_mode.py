@@ -60,6 +60,7 @@ class _Reader:
         self._read_at = float("-inf")
 
     def current(self) -> Mode:
+        """The mode that applies, as it was a second ago at most."""
         if time.monotonic() - self._read_at < KEPT_SECONDS:
             return self._mode
         if self._lock.acquire(blocking=False):  # else another thread is reading
@@ -72,6 +73,7 @@ class _Reader:
         return self._mode
 
     def keep(self, mode: Mode) -> None:
+        """Act on this mode in this process until the row is read again."""
         self._mode = mode
         self._read_at = time.monotonic()
 
@@ -82,16 +84,8 @@ class _Reader:
 
 _reader = _Reader()
 os.register_at_fork(after_in_child=_reader.restart_after_fork)
-
-
-def current() -> Mode:
-    """The mode that applies, as it was a second ago at most."""
-    return _reader.current()
-
-
-def keep(mode: Mode) -> None:
-    """Act on this mode in this process until the row is read again."""
-    _reader.keep(mode)
+current = _reader.current
+keep = _reader.keep
 
 
 def change(mode: Mode) -> None:

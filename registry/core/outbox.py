@@ -198,6 +198,7 @@ def _wait_for_locks(milliseconds: int) -> None:
         cursor.execute(f"SET lock_timeout = {milliseconds}")
 
 
+@Prepared
 def _same_subject(consumer: str, kind: str, key: str, event_id: int) -> QuerySet[Any, Any]:
     return _locked(
         Delivery.objects.filter(
@@ -209,9 +210,6 @@ def _same_subject(consumer: str, kind: str, key: str, event_id: int) -> QuerySet
     )
 
 
-_SAME_SUBJECT = Prepared(_same_subject)
-
-
 def _settle(delivery: _Delivery) -> int:
     """Forget a delivery, and what waited beside it about the same subject: it was served too.
 
@@ -220,7 +218,7 @@ def _settle(delivery: _Delivery) -> int:
     if delivery.consumer in _each:
         return Delivery.objects.filter(pk=delivery.key).delete()[0]
     subject = delivery.subject
-    keys = _SAME_SUBJECT.rows(delivery.consumer, subject.kind, subject.key, delivery.event_id)
+    keys = _same_subject.rows(delivery.consumer, subject.kind, subject.key, delivery.event_id)
     return Delivery.objects.filter(pk__in=[key for (key,) in keys]).delete()[0]
 
 

@@ -75,15 +75,13 @@ def role_in(actor: Actor, target: Namespace | RegisteredModel) -> str | None:
         return None
     if actor.is_admin:
         return Membership.Role.OWNER.value
-    roles = _ROLES.rows(_namespace_key(target), actor.pk)
+    roles = _roles.rows(_namespace_key(target), actor.pk)
     return roles[0][0] if roles else None
 
 
+@Prepared
 def _roles(namespace: int, user: int) -> QuerySet[Membership, Any]:
     return Membership.objects.filter(namespace=namespace, user=user).values_list("role")
-
-
-_ROLES = Prepared(_roles)
 
 
 def is_beyond_limits(actor: User, target: Namespace | RegisteredModel) -> bool:

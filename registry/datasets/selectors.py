@@ -148,7 +148,7 @@ def holding(blob: Any) -> list[QuerySet[Any]]:
 
 def size(namespace: Namespace) -> int:
     """Bytes of the data sets of a namespace, the same bytes counted once."""
-    ((total,),) = _SIZE.rows(namespace.pk)
+    ((total,),) = _sum_of.rows(namespace.pk)
     return int(total or 0)
 
 
@@ -165,6 +165,7 @@ def _blobs_of(namespace: int) -> QuerySet[DatasetFile, str]:
     return rows.order_by().values_list("blob", flat=True)
 
 
+@Prepared
 def _sum_of(namespace: int) -> QuerySet[Blob, Any]:
     # An aggregate would group the rows.
     total = Func(F("size"), function="SUM", output_field=BigIntegerField())
@@ -172,7 +173,6 @@ def _sum_of(namespace: int) -> QuerySet[Blob, Any]:
 
 
 # Every upload asks for this sum.
-_SIZE = Prepared(_sum_of)
 
 
 def uses(actor: Actor, of: Dataset, *, limit: int = USES) -> list[Version]:

@@ -185,7 +185,7 @@ def _unknown(actor: Actor, of: RegisteredModel, ref: str) -> problems.NotFound:
 def latest(actor: Actor, of: RegisteredModel) -> Version | None:  # noqa: ARG001 - a selector
     """The newest published version; what `latest` means."""
     # Whoever sees a model sees what is published of it.
-    row: Version | None = next(iter(_LATEST.instances(of.pk)), None)
+    row: Version | None = next(iter(_published.instances(of.pk)), None)
     return row
 
 
@@ -500,13 +500,13 @@ def _models_named(actor: Actor, namespace_slug: str, name: str) -> QuerySet[Regi
     return rows.select_related("namespace", "download_count", "deprecation")[:1]
 
 
+@Prepared
 def _published(model_id: int) -> QuerySet[Version]:
     rows = _with_related(versions_for(None, model_id))
     return rows.filter(state=Version.State.PUBLISHED, branch="main")[:1]
 
 
 # What pages ask for most; most of their readers are guests.
-_LATEST = Prepared(_published)
 _GUESTS_REFS = Prepared(lambda model_id: refs_for(None, model_id).select_related("version"))
 _GUESTS_MODEL = Prepared(lambda *names: _models_named(AnonymousUser(), *names))
 _GUESTS_VERSION = Prepared(

@@ -91,12 +91,13 @@ class GraphCosts(VersionView):
         """Read the multiply-accumulate operations, bytes and memory of a run for given sizes."""
         version, query = self.version, self.request.GET
         variant = selectors.variant(version, query.get("variant") or None, None, None)
-        costs = networks.costs(networks.of(variant))
-        if costs is None:
-            raise problems.NotFound(
+        costs = problems.expect(
+            networks.costs(networks.of(variant)),
+            problems.NotFound(
                 f"The costs of {version.ref}:{variant.name} have not been counted. Prepare its "
                 "graph on its page."
-            )
+            ),
+        )
         pairs = (pair.rpartition(":") for pair in query.getlist("size"))
         try:
             sizes = costs.sizes({symbol: size for symbol, _, size in pairs})

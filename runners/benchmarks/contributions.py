@@ -270,23 +270,21 @@ def _of_version(version_id: int) -> QuerySet[ContributedRecord]:
 
 def without_results(version: Version) -> list[ContributedRecord]:
     """The newest pending and refused records of a version."""
-    rows: list[ContributedRecord] = _WITHOUT_RESULTS.instances(version.pk)
+    rows: list[ContributedRecord] = _without_results.instances(version.pk)
     return rows
 
 
+@Prepared
 def _without_results(version_id: int) -> QuerySet[ContributedRecord]:
     return _of_version(version_id).exclude(state=ContributedRecord.State.ACCEPTED)[:_MOST_LISTED]
 
 
-_WITHOUT_RESULTS = Prepared(_without_results)
-
-
 def one(version: Version, pk: int) -> ContributedRecord:
     """One contributed record of a version; raises NotFound."""
-    row = of_version(version).filter(pk=pk).first()
-    if row is None:
-        raise problems.NotFound(f"{version.ref} has no contributed record {pk}.")
-    return row
+    return problems.expect(
+        of_version(version).filter(pk=pk).first(),
+        problems.NotFound(f"{version.ref} has no contributed record {pk}."),
+    )
 
 
 def results_of(row: ContributedRecord) -> QuerySet[Measurement]:

@@ -40,9 +40,10 @@ def enrol(actor: Actor, *, name: str, owner: str, public_key: str) -> EnrolledWo
             f"A name consists of at most {_LONGEST} lower-case letters, digits and single hyphens.",
         )
     federated.parse_public_key(public_key)
-    user = User.objects.filter(username=owner, is_active=True).first()
-    if user is None:
-        raise problems.InvalidRequest.at("/owner", "User not found.")
+    user = problems.expect(
+        User.objects.filter(username=owner, is_active=True).first(),
+        problems.InvalidRequest.at("/owner", "User not found."),
+    )
     try:
         with transaction.atomic():
             return EnrolledWorker.objects.create(
@@ -61,9 +62,10 @@ def revoke(actor: Actor, *, name: str) -> EnrolledWorker:
     Raises NotAuthenticated, NotAllowed, NotFound.
     """
     require_admin(actor)
-    worker = EnrolledWorker.objects.select_for_update().filter(name=name).first()
-    if worker is None:
-        raise problems.NotFound(f"Enrolled worker {name[:_LONGEST]} not found.")
+    worker = problems.expect(
+        EnrolledWorker.objects.select_for_update().filter(name=name).first(),
+        problems.NotFound(f"Enrolled worker {name[:_LONGEST]} not found."),
+    )
     if worker.revoked_at is None:
         worker.revoked_at = timezone.now()
         worker.save(update_fields=["revoked_at"])

@@ -85,10 +85,9 @@ def environment(actor: Actor, digest: str) -> Environment:
     readable = rows.filter(measurements__in=selectors.visible(actor)) | rows.filter(
         comparisons__candidate__version__in=Version.objects.visible_to(actor)
     )
-    row = readable.distinct().first()
-    if row is None:
-        raise problems.NotFound("No environment with this digest found.")
-    return row
+    return problems.expect(
+        readable.distinct().first(), problems.NotFound("No environment with this digest found.")
+    )
 
 
 def environments(actor: Actor) -> QuerySet[Environment]:

@@ -236,17 +236,18 @@ def reliability(row: Measurement) -> tuple[bool, bool, float]:
 def one(version: Version, pk: int) -> Measurement:
     """One result of a version, whether it counts or not; raises NotFound."""
     rows = Measurement.objects.filter(variant__version=version, pk=pk)
-    row = rows.select_related(
-        "variant__entry",
-        "environment",
-        "job",
-        "contributor",
-        "enrolled_worker",
-        "record_file",
-        "samples_file",
-    ).first()
-    if row is None:
-        raise problems.NotFound(f"{version.ref} has no benchmark result {pk}.")
+    row = problems.expect(
+        rows.select_related(
+            "variant__entry",
+            "environment",
+            "job",
+            "contributor",
+            "enrolled_worker",
+            "record_file",
+            "samples_file",
+        ).first(),
+        problems.NotFound(f"{version.ref} has no benchmark result {pk}."),
+    )
     row.variant.version = version
     return row
 
@@ -362,12 +363,12 @@ _COMPARISONS = Prepared(_comparisons)
 def comparison(version: Version, pk: int) -> Comparison:
     """One comparison of a version with an earlier one; raises NotFound."""
     rows = Comparison.objects.filter(candidate__version=version, pk=pk)
-    row = rows.select_related(
-        "candidate__entry", "baseline__version", "environment", "job", "record_file"
-    ).first()
-    if row is None:
-        raise problems.NotFound(f"{version.ref} has no comparison {pk}.")
-    return row
+    return problems.expect(
+        rows.select_related(
+            "candidate__entry", "baseline__version", "environment", "job", "record_file"
+        ).first(),
+        problems.NotFound(f"{version.ref} has no comparison {pk}."),
+    )
 
 
 def _with_details(rows: QuerySet[Measurement]) -> QuerySet[Measurement]:

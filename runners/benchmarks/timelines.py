@@ -52,10 +52,11 @@ def inputs_of(keys: Iterable[str]) -> dict[str, list[Any]]:
 
 def with_energy(variant: Variant | None) -> Measurement | None:
     """The newest shown result of a variant that tells energy; what was measured comes first."""
-    rows = _WITH_ENERGY.instances(variant.pk) if variant else []
+    rows = _with_energy.instances(variant.pk) if variant else []
     return next(iter(rows), None)
 
 
+@Prepared
 def _with_energy(variant_id: int) -> QuerySet[Measurement]:
     rows = (
         Measurement.objects.filter(
@@ -72,7 +73,6 @@ def _with_energy(variant_id: int) -> QuerySet[Measurement]:
 
 
 # The head of every page of a version asks for it.
-_WITH_ENERGY = Prepared(_with_energy)
 
 
 def of_newest(actor: Actor, **narrowed: str) -> selectors.Listing:

@@ -43,9 +43,9 @@ def of(variant: Variant) -> Standing:
 
     What others contributed without a signature does not count.
     """
-    jobs: list[Job] = _JOBS.instances(variant.version_id, variant.entry.path)
+    jobs: list[Job] = _jobs.instances(variant.version_id, variant.entry.path)
     job = next(iter(jobs), None)
-    if _TIMED.rows(variant.pk):
+    if _timed.rows(variant.pk):
         return Standing(MEASURED, "", job)
     if job is not None and job.state in Job.LIVE:
         return Standing(str(job.state), "", job)
@@ -60,7 +60,7 @@ def obstacle(variant: Variant) -> str:
     """
     if variant.origin != Variant.Origin.UPLOADED:
         return ""
-    checks: list[Job] = _CHECKS.instances(variant.version_id, variant.entry.path)
+    checks: list[Job] = _checks.instances(variant.version_id, variant.entry.path)
     if not checks:
         return ""
     [newest] = checks
@@ -71,11 +71,13 @@ def obstacle(variant: Variant) -> str:
     return f"{f'{_TITLE} {release}'.strip()} does not load the model: {load.message}"
 
 
+@Prepared
 def _jobs(version_id: int, entry: str) -> QuerySet[Job]:
     rows = Job.objects.filter(version=version_id, kind=BENCHMARK, entry=entry).defer("report")
     return rows.order_by("-queued_at", "-pk")[:1]
 
 
+@Prepared
 def _timed(variant_id: int) -> QuerySet[Measurement, Any]:
     rows = Measurement.objects.filter(
         variant=variant_id,
@@ -85,12 +87,10 @@ def _timed(variant_id: int) -> QuerySet[Measurement, Any]:
     return rows.filter(Measurement.TRUSTED).order_by().values_list("pk")[:1]
 
 
+@Prepared
 def _checks(version_id: int, entry: str) -> QuerySet[Job]:
     rows = Job.objects.filter(version=version_id, kind="check", entry=entry).with_verdict()
     return rows.order_by("-finished_at", "-pk")[:1]
-
-
-_JOBS, _TIMED, _CHECKS = Prepared(_jobs), Prepared(_timed), Prepared(_checks)
 
 
 def _reason(variant: Variant, job: Job | None) -> str:

@@ -48,9 +48,10 @@ def ask(actor: Actor, *, version: Version) -> Job:
     """
     require(actor, "version.edit", version.model)
     lifecycle.expect(version, "draft")
-    entry = entry_of(version)
-    if entry is None:
-        raise problems.ModelMissing(f"{version.ref} contains no .onnx file. Add one first.")
+    entry = problems.expect(
+        entry_of(version),
+        problems.ModelMissing(f"{version.ref} contains no .onnx file. Add one first."),
+    )
     return services.enqueue(
         kind="describe",
         version=version,

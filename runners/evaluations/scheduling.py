@@ -122,11 +122,12 @@ def request(
 
 
 def _target(slug: str, number: int | None, split: str) -> Target:
-    entry = Dataset.objects.filter(slug=slug.strip().lower(), withdrawn_at=None).first()
-    if entry is None:
-        raise problems.InvalidRequest.at(
+    entry = problems.expect(
+        Dataset.objects.filter(slug=slug.strip().lower(), withdrawn_at=None).first(),
+        problems.InvalidRequest.at(
             "/dataset", f"There is no data set {slug[:96]!r} on this hub. See /datasets."
-        )
+        ),
+    )
     rows = entry.versions.select_related("dataset").order_by("-number")
     row = (rows.filter(number=number) if number is not None else rows).first()
     if row is None:

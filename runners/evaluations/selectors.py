@@ -95,9 +95,10 @@ _OF_VERSION = Prepared(lambda version_id: rows_of(version_id).defer(None))
 def describe(version: Version, pk: int) -> str:
     """One measurement of a version in a few words; raises NotFound."""
     rows = Evaluation.objects.filter(variant__version=version, pk=pk)
-    row = rows.select_related("dataset_version__dataset", "variant").first()
-    if row is None:
-        raise problems.NotFound(f"{version.ref} has no evaluation {pk}.")
+    row = problems.expect(
+        rows.select_related("dataset_version__dataset", "variant").first(),
+        problems.NotFound(f"{version.ref} has no evaluation {pk}."),
+    )
     return (
         f"{row.metric} {row.value:.4g} on {row.dataset_version.dataset.slug}, {row.split}, "
         f"{row.variant.name}"

@@ -46,9 +46,9 @@ def request(
             f"{version.ref} is {version.state}; variants can be made only of published versions.",
             state=version.state,
         )
-    variant_kind = KINDS.get(kind)
-    if variant_kind is None:
-        raise problems.InvalidRequest.at("/kind", f"Choose one of {', '.join(KINDS)}.")
+    variant_kind = problems.expect(
+        KINDS.get(kind), problems.InvalidRequest.at("/kind", f"Choose one of {', '.join(KINDS)}.")
+    )
     values: dict[Option, Any] = {
         Option.OPSET: opset,
         Option.CALIBRATION: calibration,

@@ -110,7 +110,11 @@ def results_of(version: Version, *, with_history: bool = False) -> list[Conforma
 
     A result counts only while its variant still is the file that was run.
     """
-    return list(_results(version.pk)[:RESULTS]) if with_history else _NEWEST.instances(version.pk)
+    return (
+        list(_results(version.pk)[:RESULTS])
+        if with_history
+        else _newest_results.instances(version.pk)
+    )
 
 
 def _results(version_id: int) -> QuerySet[ConformanceResult]:
@@ -118,6 +122,7 @@ def _results(version_id: int) -> QuerySet[ConformanceResult]:
     return rows.select_related("variant__entry", "evidence").order_by("-at", "-pk")
 
 
+@Prepared
 def _newest_results(version_id: int) -> QuerySet[ConformanceResult]:
     valid = ConformanceResult.objects.filter(
         variant__version=version_id, entry_sha256=F("variant__entry__blob")
@@ -128,16 +133,15 @@ def _newest_results(version_id: int) -> QuerySet[ConformanceResult]:
 
 
 # Every page that shows evidence asks for them.
-_NEWEST = Prepared(_newest_results)
 
 
 def result(version: Version, pk: int) -> ConformanceResult:
     """One conformance result of a version; raises NotFound."""
     rows = ConformanceResult.objects.filter(variant__version=version)
-    row = rows.select_related("variant__entry", "evidence", "job").filter(pk=pk).first()
-    if row is None:
-        raise problems.NotFound(f"{version.ref} has no conformance result {pk}.")
-    return row
+    return problems.expect(
+        rows.select_related("variant__entry", "evidence", "job").filter(pk=pk).first(),
+        problems.NotFound(f"{version.ref} has no conformance result {pk}."),
+    )
 
 
 def describe(version: Version, pk: int) -> str:
@@ -295,17 +299,15 @@ def _newest_jobs(version: Version) -> dict[tuple[str, str, str], Job]:
     """The newest job of each check, by the path of its file, its runtime and the check."""
     return {
         (job.entry, str(job.input.get("runtime", "")), check): job
-        for job in _CONFORMANCE_JOBS.instances(version.pk)
+        for job in _conformance_jobs.instances(version.pk)
         for check in job.input.get("checks") or CHECKS
     }
 
 
+@Prepared
 def _conformance_jobs(version_id: int) -> QuerySet[Job]:
     rows = Job.objects.filter(version=version_id, kind="conformance")
     return rows.order_by("queued_at").defer("report")
-
-
-_CONFORMANCE_JOBS = Prepared(_conformance_jobs)
 
 
 def _runtimes(results: Iterable[ConformanceResult], jobs: Iterable[Job]) -> list[str]:

@@ -61,12 +61,12 @@ def jobs(actor: Actor) -> QuerySet[Job]:
 
 def job(actor: Actor, uuid: UUID) -> Job:
     """The job with this id; raises NotFound."""
-    row = jobs(actor).filter(pk=uuid).first()
-    if row is None:
-        raise problems.NotFound(
+    return problems.expect(
+        jobs(actor).filter(pk=uuid).first(),
+        problems.NotFound(
             "There is no job of this id that you can see. `hub jobs list` lists those that you can."
-        )
-    return row
+        ),
+    )
 
 
 def source_of(job: Job) -> Job | None:
@@ -242,16 +242,14 @@ def _guests_jobs(kinds: tuple[str, ...]) -> Prepared:
 
 def live_kinds(version: Version) -> frozenset[str]:
     """The kinds of the queued and running jobs of a version, without private jobs and try-outs."""
-    return frozenset(kind for (kind,) in _LIVE_KINDS.rows(version.pk))
+    return frozenset(kind for (kind,) in _live_kinds.rows(version.pk))
 
 
+@Prepared
 def _live_kinds(version_id: int) -> QuerySet[Job, Any]:
     live = Job.objects.filter(version=version_id, state__in=Job.LIVE)
     public = live.exclude(kind__in=Job.PRIVATE | Job.PERSONAL)
     return public.order_by().values_list("kind").distinct()
-
-
-_LIVE_KINDS = Prepared(_live_kinds)
 
 
 def page_of_jobs(

@@ -9,6 +9,7 @@ from django.db import Error as DatabaseTrouble
 from django.db import connections
 
 from registry.webhooks import sending
+from runners.background import start_thread
 
 log = structlog.get_logger(__name__)
 
@@ -17,9 +18,7 @@ _LOOK_SECONDS = 0.5
 
 def start() -> threading.Thread:
     """Start sending what is due; returns a thread that ends when nothing is left."""
-    thread = threading.Thread(target=_run, name="webhooks", daemon=True)
-    thread.start()
-    return thread
+    return start_thread("webhooks", _run)
 
 
 def _run() -> None:

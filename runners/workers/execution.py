@@ -29,12 +29,13 @@ from registry.core import work_totals
 from registry.storage.files import store
 from registry.versions.services import derivatives
 from runners.benchmarks import record_checks, timing_jobs
+from runners.engine.confine.isolation import Limits
 from runners.engine.reports import Finding, Report
 from runners.graphs import differences
 from runners.models import Job
 from runners.queue import job_kinds, services
 from runners.queue.failures import reason_of
-from runners.sandbox import Limits, Request, Sandbox
+from runners.sandbox import Request, Sandbox
 from runners.workers.metering import Meter
 
 log = structlog.get_logger(__name__)

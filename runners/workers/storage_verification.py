@@ -6,12 +6,10 @@ import os
 import threading
 
 import structlog
-from django.db import Error as DatabaseTrouble
-from django.db import connections
 
 from registry.core import leases, periodic
 from registry.storage import verification
-from runners.background import BackgroundTask, background_tasks
+from runners.background import BackgroundTask, background_tasks, start_thread
 
 log = structlog.get_logger(__name__)
 
@@ -32,19 +30,12 @@ def connect() -> None:
 
 def start() -> threading.Thread:
     """Start verifying an hour's share of storage; returns the thread."""
-    thread = threading.Thread(target=_scrub, name="scrub", daemon=True)
-    thread.start()
-    return thread
+    return start_thread("scrub", _scrub)
 
 
 def _scrub() -> None:
     # On Linux the priority is that of the thread, also for disk access (ioprio_set(2)).
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICEST)
-    try:
-        with periodic.run("verification") as run:
-            run.done_bytes = verification.verify_slice()
-        log.info("storage_scrubbed", bytes=run.done_bytes)
-    except DatabaseTrouble:
-        log.warning("scrub_failed", exc_info=True)
-    finally:
-        connections.close_all()
+    with periodic.run("verification") as run:
+        run.done_bytes = verification.verify_slice()
+    log.info("storage_scrubbed", bytes=run.done_bytes)

@@ -158,32 +158,20 @@ def test_publishers(run):
 
 
 def test_one_form_of_references(run, ada):
-    """The table of docs/decisions: each old form does the same, with a note."""
-    note = "hub: note: --version is an old form. Write ada/net@1 and no --version.\n"
-    old = run("create", "--namespace", "ada", "net")
-    assert old[0] == 0
-    assert old[2] == "hub: note: --namespace is an old form. Write ada/net and no --namespace.\n"
-    assert run("create", "ada/other")[::2] == (0, "")
+    """The table of docs/decisions."""
+    assert run("create", "ada/net")[::2] == (0, "")
     factories.version(ada, RegisteredModel.objects.get(name="net"))
     assert run("alias", "set", "ada/net@1", "a")[::2] == (0, "")
-    assert run("alias", "set", "ada/net", "b", "--version", "1")[::2] == (0, note)
     assert run("alias", "set", "ada/net@a", "c")[::2] == (0, "")
     assert run("tag", "set", "ada/net@1", "1.0")[::2] == (0, "")
-    assert run("tag", "set", "ada/net", "1.1", "--version", "1")[::2] == (0, note)
     refs = {
         row["name"]: row["number"]
         for row in json.loads(run("alias", "list", "ada/net", "--json")[1])
     }
-    assert refs == {"a": 1, "b": 1, "c": 1}
+    assert refs == {"a": 1, "c": 1}
     code, _, errors = run("alias", "set", "ada/net", "d")
     assert (code, "Name the version, such as ada/net@3" in errors) == (1, True)
-    code, _, errors = run("alias", "set", "ada/net@1", "d", "--version", "1")
-    assert (code, "name the same. Drop one." in errors) == (1, True)
     assert run("collection", "create", "ada/small", "--title", "Small")[::2] == (0, "")
-    old = run("collection", "create", "large", "--namespace", "ada", "--title", "Large")
-    assert (old[0], "Write ada/large" in old[2]) == (0, True)
-    code, _, errors = run("tokens", "list")
-    assert (code, errors) == (0, "hub: note: hub tokens is now hub token.\n")
     opened = run("discussion", "open", "ada/net@1", "--title", "A", "--body", "B", "--json")[1]
     assert json.loads(opened)["version"] == 1
     opened = run("discussion", "open", "ada/net", "--title", "A", "--body", "B", "--json")[1]
@@ -280,7 +268,7 @@ def test_the_life_of_a_version(run, ada):
 def test_the_life_of_a_collection(run, ada):
     for name in ("a", "b", "c"):
         factories.version(ada, factories.model(ada, name))
-    assert run("collection", "create", "small", "--namespace", "ada", "--title", "Small")[0] == 0
+    assert run("collection", "create", "ada/small", "--title", "Small")[0] == 0
     for name in ("a", "b", "c"):
         assert run("collection", "add", "ada/small", f"ada/{name}", "--note", name)[0] == 0
     assert run("collection", "add", "ada/small", "ada/a", who="bob")[0] == 4
@@ -428,7 +416,7 @@ def test_fleets(run, ada):
     assert code == 0
     assert json.loads(out)["token"]
     assert (
-        run("fleet", "rollout", "ada/net", "cameras", "--version", "1", "--percent", "50")[0] == 0
+        run("fleet", "rollout", "ada/net@1", "cameras", "--percent", "50")[0] == 0
     )
     assert run("fleet", "list", "ada/net")[1].splitlines()[1].split()[:4] == [
         "cameras",
@@ -477,8 +465,8 @@ def test_no_hub_is_exit_5(run, monkeypatch):
 def test_the_life_of_a_discussion(run, ada, bob):
     factories.version(ada, factories.model(ada))
     opened = run(
-        "discussion", "open", "ada/net", "--title", "It diverges", "--body", "See\nbelow.",
-        "--version", "1", "--node", "/conv1/Conv", who="bob",
+        "discussion", "open", "ada/net@1", "--title", "It diverges", "--body", "See\nbelow.",
+        "--node", "/conv1/Conv", who="bob",
     )  # fmt: skip
     assert opened[0] == 0, opened
     lines = opened[1].splitlines()

@@ -81,10 +81,10 @@ def options(sent: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _whole(name: str, text: str) -> int:
-    number = addresses.whole(text, 9)
-    if number is None:
-        raise problems.InvalidRequest.at(f"/{name}", f"{name} must be a whole number.")
-    return number
+    return problems.expect(
+        addresses.whole(text, 9),
+        problems.InvalidRequest.at(f"/{name}", f"{name} must be a whole number."),
+    )
 
 
 def _fraction(name: str, text: str) -> float:

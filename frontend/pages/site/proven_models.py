@@ -33,17 +33,15 @@ def of(actor: Actor, counts: facets.Facets) -> Sequence[SearchDocument]:
         "counts:proven", lambda: [document.pk for document in _best(actor, counts)]
     )
     # Those that have been hidden since are not among the rows.
-    rows = _BY_KEYS.instances(*keys, *[0] * (MOST - len(keys))) if keys else ()
+    rows = _by_keys.instances(*keys, *[0] * (MOST - len(keys))) if keys else ()
     by_key = {row.pk: row for row in rows}
     return [by_key[key] for key in keys if key in by_key]
 
 
+@Prepared
 def _by_keys(*keys: int) -> QuerySet[SearchDocument]:
     rows = SearchDocument.objects.filter(audience=EVERYBODY, pk__in=keys)
     return rows.select_related("model")
-
-
-_BY_KEYS = Prepared(_by_keys)
 
 
 def columns(actor: Actor, documents: Sequence[SearchDocument]) -> dict[str, Any]:

@@ -70,21 +70,10 @@ def compare_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def verify_parser() -> argparse.ArgumentParser:
-    """The arguments of `hub bench verify`."""
-    parser = argparse.ArgumentParser(
-        prog="hub bench verify", description="Recompute every figure of a record from its samples."
-    )
-    parser.add_argument("file", help="record or comparison to verify")
-    return parser
-
-
-def key_parser() -> argparse.ArgumentParser:
-    """The arguments of `hub bench key`."""
-    parser = argparse.ArgumentParser(
-        prog="hub bench key", description="Create the key pair of a worker, to enrol it on a hub."
-    )
-    parser.add_argument("file", help="file to write the private key to")
+def file_parser(command: str, description: str, file: str) -> argparse.ArgumentParser:
+    """The arguments of a command of `hub bench` that takes one file."""
+    parser = argparse.ArgumentParser(prog=f"hub bench {command}", description=description)
+    parser.add_argument("file", help=file)
     return parser
 
 

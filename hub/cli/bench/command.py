@@ -19,15 +19,26 @@ from hub.protocol import federated, problems
 from hub.protocol.figures import Status
 from hub.terminal import DONE, PROBLEM, plain
 
+_VERIFY = arguments.file_parser(
+    "verify",
+    "Recompute every figure of a record from its samples.",
+    "record or comparison to verify",
+)
+_KEY = arguments.file_parser(
+    "key",
+    "Create the key pair of a worker, to enrol it on a hub.",
+    "file to write the private key to",
+)
+
 
 def main(argv: Sequence[str]) -> int:
     """Run one command; return the exit code."""
     if argv and argv[0] == "verify":
-        return _verify(arguments.verify_parser().parse_args(argv[1:]))
+        return _verify(_VERIFY.parse_args(argv[1:]))
     if argv and argv[0] == "compare":
         return _compare(arguments.compare_parser().parse_args(argv[1:]))
     if argv and argv[0] == "key":
-        return _key(arguments.key_parser().parse_args(argv[1:]))
+        return _key(_KEY.parse_args(argv[1:]))
     return _measure(arguments.measure_parser().parse_args(argv))
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from hub.protocol import problems
 from runners.engine.benchmark.options import Options, UnusableOptionError
-from runners.sandbox import Limits, Request, Sandbox
+from runners.engine.confine.isolation import Limits
+from runners.sandbox import Request, Sandbox
 
 if TYPE_CHECKING:
     from hub.cli.bench.subjects import Subject

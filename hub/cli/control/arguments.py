@@ -236,9 +236,10 @@ def content(text: str) -> bytes | Path:
 
 def training(text: str) -> tuple[str, int]:
     """`zoo/digits/trainings/7` as model and number; raises InvalidReference."""
-    match = _TRAINING.fullmatch(text)
-    if match is None:
-        raise problems.InvalidReference(
+    match = problems.expect(
+        _TRAINING.fullmatch(text),
+        problems.InvalidReference(
             f"{text[:120]!r} is not a training. Write for example zoo/digits/trainings/7."
-        )
+        ),
+    )
     return refs.parse(match["model"]).name, int(match["number"])

@@ -102,11 +102,6 @@ def text(value: object, name: str = "") -> str:
     return plain(words)
 
 
-def note(text: str) -> None:
-    """Print what a user may want to know, on standard error."""
-    print(f"hub: note: {plain(text)}", file=sys.stderr)
-
-
 def confirm(question: str, *, yes: bool) -> None:
     """Ask on a terminal whether to go on, unless `yes`.
 

@@ -21,8 +21,6 @@ from hub.terminal import DONE, positive
 
 LIMIT = 20
 _TRAINING_GROUPS = frozenset({"trainings", "invites", "participants", "rounds"})
-# Options that parts of references were before; parsers know them, and show them nowhere.
-_OLD_NAMESPACE, _OLD_VERSION = "old_namespace", "old_version"
 _HIDDEN = frozenset({"self", "etag"})
 # Run with the parsed options, for what is more than one operation.
 Run = Callable[[argparse.Namespace], int]
@@ -172,7 +170,7 @@ class Verb:
 
         Raises InvalidReference where it does not: who deletes zoo/resnet50@3 means no model.
         """
-        text = _joined(options)
+        text = str(options.model)
         parsed = refs.parse(text)
         names_version = parsed.is_pinned or parsed.label is not None
         if self.version_parameter and (names_version or self.pinned):
@@ -279,34 +277,11 @@ def add_reference(parser: argparse.ArgumentParser, verb: Verb) -> None:
     if verb.creates:
         text = f"name of the new {verb.creates}, such as zoo/{verb.creates}"
         parser.add_argument("model", metavar=verb.creates, help=text)
-        parser.add_argument("--namespace", dest=_OLD_NAMESPACE, help=argparse.SUPPRESS)
     elif verb.version_parameter:
         text = texts["ref"] if verb.pinned else "a model or version, such as zoo/resnet50@3"
         parser.add_argument("model", metavar="ref", help=text)
-        parser.add_argument("--version", dest=_OLD_VERSION, type=int, help=argparse.SUPPRESS)
     elif verb.reference:
         parser.add_argument(verb.reference, help=texts[verb.reference])
-
-
-def _joined(options: argparse.Namespace) -> str:
-    """The reference of a command, put together and with a note where its old form gives parts.
-
-    Raises InvalidReference where it names the part itself.
-    """
-    text = str(options.model)
-    namespace = getattr(options, _OLD_NAMESPACE, None)
-    number = getattr(options, _OLD_VERSION, None)
-    for option, part, whole in (
-        ("--namespace", namespace, f"{namespace}/{text}"),
-        ("--version", number, f"{text}@{number}"),
-    ):
-        if part is None:
-            continue
-        if ("/" if option == "--namespace" else "@") in text:
-            raise problems.InvalidReference(f"{text} and {option} {part} name the same. Drop one.")
-        output.note(f"{option} is an old form. Write {whole} and no {option}.")
-        text = whole
-    return text
 
 
 def version(hub: Hub, ref: str, *, pinned: bool = False) -> tuple[str, int]:
@@ -324,10 +299,11 @@ def version(hub: Hub, ref: str, *, pinned: bool = False) -> tuple[str, int]:
             f"Name the version, such as {parsed.name}@3. `hub versions list {parsed.name}` lists "
             "them."
         )
-    latest = hub.models.read(parsed.name).latest
-    if latest is None:
-        raise problems.NotFound(
+    latest = problems.expect(
+        hub.models.read(parsed.name).latest,
+        problems.NotFound(
             f"{parsed.name} has no published version. `hub versions list {parsed.name}` lists "
             "those that you can see."
-        )
+        ),
+    )
     return parsed.name, latest.number

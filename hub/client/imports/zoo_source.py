@@ -18,7 +18,6 @@ from hub.client import download
 from hub.client.transport import Transport
 from hub.protocol import digests, problems
 
-MANIFEST = "ONNX_HUB_MANIFEST.json"
 LARGEST_MANIFEST_BYTES = 64 << 20
 _POINTER = b"version https://git-lfs.github.com/spec/"
 _POINTER_BYTES = 1024

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import threading
 
-_begun = threading.Event()
-
-
-def begin() -> None:
-    """From now on ``/readyz`` answers 503."""
-    _begun.set()
-
-
-def has_begun() -> bool:
-    """Whether this process is ending."""
-    return _begun.is_set()
+_ending = threading.Event()
+# From now on ``/readyz`` answers 503.
+begin = _ending.set
+# Whether this process is ending.
+has_begun = _ending.is_set

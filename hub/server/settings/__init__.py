@@ -8,7 +8,6 @@ import os
 import secrets
 from contextlib import suppress
 from importlib.util import find_spec
-from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -46,23 +45,9 @@ DEBUG = env.flag("HUB_DEBUG", default=False)
 _more_hosts = env.texts("HUB_ALLOWED_HOSTS", default=[])
 # Number of proxies in front of the hub whose X-Forwarded-For is trusted when addresses are counted.
 HUB_PROXIES = env.integer("HUB_PROXIES", default=0)
-
-
-def _networks(texts: list[str]) -> list[IPv4Network | IPv6Network]:
-    try:
-        return [ip_network(text.strip()) for text in texts]
-    except ValueError as error:
-        env.refuse(
-            "HUB_CERTIFICATE_PROXIES",
-            f"cannot be used: {error}.",
-            "Write networks such as 10.0.0.7/32, between commas.",
-        )
-        return []
-
-
 # Networks of proxies that verify TLS client certificates and pass them in Client-Cert (RFC 9440),
 # such as 10.0.0.7/32. They must set or remove that header in every request.
-HUB_CERTIFICATE_PROXIES = _networks(env.texts("HUB_CERTIFICATE_PROXIES", default=[]))
+HUB_CERTIFICATE_PROXIES = env.networks("HUB_CERTIFICATE_PROXIES")
 
 # The least proof with which an upgraded variant stands in for its original where an opset is asked
 # for: certified (each changed node certified, or no operator changed) or sampled (equal runs are

@@ -24,12 +24,12 @@ def comparisons(actor: Actor) -> QuerySet[SavedComparison]:
 def comparison(actor: Actor, uuid: UUID | str) -> SavedComparison:
     """A comparison of the actor, or one that is shared by its link; raises NotFound."""
     rows = SavedComparison.objects.visible_to(actor).select_related("user")
-    row = rows.prefetch_related("compared_references").filter(pk=uuid).first()
-    if row is None:
-        raise problems.NotFound(
+    return problems.expect(
+        rows.prefetch_related("compared_references").filter(pk=uuid).first(),
+        problems.NotFound(
             "Saved comparison not found. Check the link, or ask its user to share it."
-        )
-    return row
+        ),
+    )
 
 
 def references(actor: Actor, of: SavedComparison) -> list[str]:

@@ -20,7 +20,7 @@ from django.conf import settings
 
 from hub.protocol import problems
 from registry.core import child_processes
-from registry.core.child_processes import DONE, Child, LostError
+from registry.core.child_processes import DONE, LostError, PooledChild
 from registry.core.concurrency import Places
 
 log = structlog.get_logger(__name__)
@@ -29,7 +29,6 @@ log = structlog.get_logger(__name__)
 SHORT_CHARACTERS = 4_000
 WAITING = 4
 WAIT_SECONDS = 2.0
-_START_SECONDS = 30.0
 # Processor time is limited in the child. A machine that is busy gets this many times as long.
 _PATIENCE = 4
 
@@ -89,31 +88,18 @@ class Parsers:
         self._pool.close()
 
 
-class _Parser:
-    """One child. `is_fit` says whether it may read another text."""
+class _Parser(PooledChild):
+    """One child that reads texts."""
 
     def __init__(self) -> None:
-        self._child = Child("registry.core.parsing.child", str(settings.HUB_TEXT_BYTES), {})
-        self.is_fit = True
-        try:
-            self._child.ready(time.monotonic() + _START_SECONDS)
-        except BaseException:
-            self.kill()
-            raise
-
-    def is_alive(self) -> bool:
-        return self._child.is_alive()
-
-    def kill(self) -> None:
-        """End the process, whatever it does."""
-        self._child.kill()
+        super().__init__("registry.core.parsing.child", str(settings.HUB_TEXT_BYTES), {})
 
     def run(self, task: bytes) -> Any:
         self.is_fit = False
         until = time.monotonic() + settings.HUB_TEXT_SECONDS * _PATIENCE
         try:
-            self._child.write(task, until)
-            kind, payload = self._child.frame(until)
+            self.write(task, until)
+            kind, payload = self.frame(until)
         except (TimeoutError, LostError, OSError):
             raise problems.TextTooCostly(
                 f"Parsing this text takes more than {settings.HUB_TEXT_SECONDS} s or "

@@ -59,10 +59,10 @@ def place(actor: Actor, namespace: str, name: str, rest: str) -> Place | None:
     if not is_commit and revision != BRANCH:
         return None
     keys = (namespace, name, revision) if is_commit else (namespace, name)
-    of_all = _COMMITS if is_commit else _OF_ANY if actor.is_authenticated else _NEWEST
+    of_all = _commits if is_commit else _OF_ANY if actor.is_authenticated else _NEWEST
     rows, is_own = of_all.rows(*keys), False
     if not rows and actor.is_authenticated and actor.reach is None:
-        rows, is_own = (_OWN_COMMITS if is_commit else _OWN).rows(actor.pk, *keys), True
+        rows, is_own = (_own_commits if is_commit else _own).rows(actor.pk, *keys), True
     for version_id, commit_id, state, model_id, *deprecations in rows:
         if any(deprecations) or not (is_commit or state == Version.State.PUBLISHED):
             return None
@@ -74,7 +74,7 @@ def place(actor: Actor, namespace: str, name: str, rest: str) -> Place | None:
 
 def file(at: Place) -> FileEntry | None:
     """The file at a place."""
-    for row in _FILES.rows(at.version_id, at.path):
+    for row in _files.rows(at.version_id, at.path):
         return FileEntry(*row)
     return None
 
@@ -86,7 +86,7 @@ def public_file(namespace: str, name: str, rest: str) -> tuple[Place, FileEntry]
     """
     revision, _, path = rest.partition("/")
     if _COMMIT.fullmatch(revision):
-        for version_id, *row in _COMMIT_FILES.rows(namespace, name, revision, path):
+        for version_id, *row in _commit_files.rows(namespace, name, revision, path):
             ref = f"{namespace}/{name}"
             return Place(ref, version_id, revision, path, is_fixed=True), FileEntry(*row)
         return None
@@ -99,16 +99,19 @@ def _newest(namespace: str, name: str, *states: str) -> QuerySet[Any, tuple[Any,
     return newest(open_versions(namespace, name), *states).values_list(*COLUMNS)[:1]
 
 
+@Prepared
 def _commits(namespace: str, name: str, commit_id: str) -> QuerySet[Any, tuple[Any, ...]]:
     rows = open_versions(namespace, name).filter(state__in=Version.SERVED, commit_id=commit_id)
     return rows.order_by().values_list(*COLUMNS)
 
 
+@Prepared
 def _own(user_id: int, namespace: str, name: str) -> QuerySet[Any, tuple[Any, ...]]:
     rows = own_versions(user_id, namespace, name)
     return newest(rows, *_NOT_WITHDRAWN).values_list(*COLUMNS)[:1]
 
 
+@Prepared
 def _own_commits(
     user_id: int, namespace: str, name: str, commit_id: str
 ) -> QuerySet[Any, tuple[Any, ...]]:
@@ -118,11 +121,13 @@ def _own_commits(
     return rows.order_by().values_list(*COLUMNS)
 
 
+@Prepared
 def _files(version_id: int, path: str) -> QuerySet[Any, tuple[Any, ...]]:
     rows = File.objects.filter(version=version_id, path=path)
     return rows.order_by().values_list("blob", "blob__size", "git_oid", "lfs")
 
 
+@Prepared
 def _commit_files(
     namespace: str, name: str, commit_id: str, path: str
 ) -> QuerySet[Any, tuple[Any, ...]]:
@@ -143,8 +148,3 @@ def _commit_files(
 
 _NEWEST = Prepared(lambda *names: _newest(*names, Version.State.PUBLISHED))
 _OF_ANY = Prepared(lambda *names: _newest(*names, *_NOT_WITHDRAWN))
-_COMMITS = Prepared(_commits)
-_OWN = Prepared(_own)
-_OWN_COMMITS = Prepared(_own_commits)
-_FILES = Prepared(_files)
-_COMMIT_FILES = Prepared(_commit_files)

@@ -223,23 +223,11 @@ def _expect_somewhere(user: User, length: int) -> None:
     _fits(all_rooms, "Your uploads that are not in a version yet", 0, length)
 
 
-def _of_namespace(namespace: int) -> QuerySet[Upload]:
-    return Upload.objects.filter(model__namespace=namespace)
+def _announced(**owner: int | None) -> QuerySet[Upload]:
+    return Upload.objects.filter(state=Upload.State.RECEIVING, **owner)
 
 
-def _of_user(user: int) -> QuerySet[Upload]:
-    return Upload.objects.filter(owner=user)
-
-
-def _without_model(user: int) -> QuerySet[Upload]:
-    return Upload.objects.filter(owner=user, model=None)
-
-
-def _announced(uploads: QuerySet[Upload]) -> QuerySet[Upload]:
-    return uploads.filter(state=Upload.State.RECEIVING)
-
-
-def _unused(uploads: QuerySet[Upload]) -> QuerySet[Blob]:
+def _unused(**owner: int | None) -> QuerySet[Blob]:
     """The stored blobs of uploads that no version of theirs names.
 
     A version elsewhere does not count: that others have the same file is never revealed.
@@ -259,8 +247,8 @@ def _unused(uploads: QuerySet[Upload]) -> QuerySet[Blob]:
     datasets = DatasetFile.objects.filter(
         blob=OuterRef("blob"), version__dataset__namespace__memberships__user=OuterRef("owner")
     )
-    pending = uploads.filter(
-        ~Exists(files), ~Exists(commits), ~Exists(datasets), blob__isnull=False
+    pending = Upload.objects.filter(
+        ~Exists(files), ~Exists(commits), ~Exists(datasets), blob__isnull=False, **owner
     )
     return Blob.objects.filter(pk__in=pending.order_by().values("blob"), erased_at=None)
 
@@ -303,11 +291,11 @@ def _total(column: str, rows: Callable[[int], QuerySet[Any]]) -> Callable[[int],
 _FILES = _total("blob__size", _files)
 _COMMITS = _total("size", _commits)
 _REFUSED_CARDS = _total("size", _refused_cards)
-_ANNOUNCED_TO_NAMESPACE = _total("length", lambda key: _announced(_of_namespace(key)))
-_ANNOUNCED_BY_USER = _total("length", lambda key: _announced(_of_user(key)))
-_ANNOUNCED_WITHOUT_MODEL = _total("length", lambda key: _announced(_without_model(key)))
-_UNUSED_OF_NAMESPACE = _total("size", lambda key: _unused(_of_namespace(key)))
-_UNUSED_OF_USER = _total("size", lambda key: _unused(_of_user(key)))
-_UNUSED_WITHOUT_MODEL = _total("size", lambda key: _unused(_without_model(key)))
+_ANNOUNCED_TO_NAMESPACE = _total("length", lambda key: _announced(model__namespace=key))
+_ANNOUNCED_BY_USER = _total("length", lambda key: _announced(owner=key))
+_ANNOUNCED_WITHOUT_MODEL = _total("length", lambda key: _announced(owner=key, model=None))
+_UNUSED_OF_NAMESPACE = _total("size", lambda key: _unused(model__namespace=key))
+_UNUSED_OF_USER = _total("size", lambda key: _unused(owner=key))
+_UNUSED_WITHOUT_MODEL = _total("size", lambda key: _unused(owner=key, model=None))
 _RESERVED_IN_NAMESPACE = _total("size", lambda key: Reservation.objects.filter(namespace=key))
 _RESERVED_BY_USER = _total("size", lambda key: Reservation.objects.filter(owner=key))

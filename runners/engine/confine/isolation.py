@@ -45,17 +45,19 @@ _GIB = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one child may use: seconds of wall and CPU time, bytes of addresses and of answer.
+    """What one child (one stage) may use; a large model gets more in proportion to its size.
 
-    `file_bytes` bounds each file it writes, `written_bytes` all files of its writable folders
-    together (0: as much as one file) and `written_files` their number; see `scratch`.
-    `job_seconds` bounds all stages of a job together, `open_files` the files it has open at once.
+    These are seconds of wall and CPU time, bytes of addresses and of answer. `file_bytes` bounds
+    each file it writes, `written_bytes` all files of its writable folders together (0: as much as
+    one file) and `written_files` their number; see `scratch`. `job_seconds` bounds all stages of a
+    job together, where their number is not known beforehand, `open_files` the files it has open at
+    once.
     """
 
-    wall_seconds: float
-    cpu_seconds: int
-    memory_bytes: int
-    output_bytes: int
+    wall_seconds: float = 60.0
+    cpu_seconds: int = 20
+    memory_bytes: int = 4 * _GIB
+    output_bytes: int = 4 << 20
     file_bytes: int = 0
     written_bytes: int = 0
     written_files: int = WRITTEN_FILES

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import os
 from dataclasses import asdict, dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from runners.engine.confine.children import EndingKind
@@ -202,8 +202,3 @@ def _long_values(buffer: wire.Buffer, start: int, end: int, cut: Cut) -> frozens
     cut.attributes += len(emptied)
     cut.bytes += sum(sizes[number] for number in emptied)
     return emptied
-
-
-def name_of(entry: str) -> str:
-    """File name of a downloaded skeleton: `net.skeleton.onnx`."""
-    return f"{PurePosixPath(entry).stem}.{SKELETON}"

@@ -14,9 +14,10 @@ from runners.models import Bar, Job
 def lift(actor: Actor, *, job: Job) -> Bar:
     """Release this job's file for its kind of work; administrators only."""
     user = require_admin(actor)
-    bar = Bar.objects.standing_on(job).first()
-    if bar is None:
-        raise problems.StateConflict("No bar stands on this job's file; there is none to lift.")
+    bar = problems.expect(
+        Bar.objects.standing_on(job).first(),
+        problems.StateConflict("No bar stands on this job's file; there is none to lift."),
+    )
     bar.lifted_at, bar.lifted_by = timezone.now(), user
     bar.save(update_fields=["lifted_at", "lifted_by"])
     return bar
