@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hub.client.answers import Answer
 from hub.client.cache import Cache, Resolved, hub_key
@@ -24,6 +25,9 @@ from hub.protocol.transparency.merkle import ProofError
 from hub.protocol.transparency.notes import Checkpoint, Note, NoteError
 from hub.protocol.transparency.proofs import TrustedHead, Verified, VerifiedHead
 from hub.protocol.transparency.records import HeadProof, VersionProof
+
+_Proof = TypeVar("_Proof", bound=HeadProof)
+_Head = TypeVar("_Head", bound=VerifiedHead)
 
 # W3C's PROV-AQ, section 3.1: the relation by which an answer links to a log.
 HAS_PROVENANCE = "http://www.w3.org/ns/prov#has_provenance"
@@ -57,14 +61,8 @@ def fetch(
 
     Raises `RecordMismatch`.
     """
-    url, earlier, answer = _ask(transport, cache, url, f"{_address(resolved)}/log")
-    try:
-        proof = VersionProof.read(answer)
-        verified = proofs.verify(proof, earlier)
-    except ProofError as error:
-        raise mismatch(url, str(error)) from None
-    keep(cache, url, verified.trusted)
-    return proof, verified
+    address = f"{_address(resolved)}/log"
+    return _continued(transport, cache, url, address, VersionProof.read, proofs.verify)
 
 
 def fetch_attestations(
@@ -74,14 +72,8 @@ def fetch_attestations(
 
     Raises `RecordMismatch`.
     """
-    url, earlier, answer = _ask(transport, cache, url, f"{_address(resolved)}/attestations")
-    try:
-        proof = AttestationProof.read(answer)
-        verified = proofs.verify_head(proof, earlier)
-    except ProofError as error:
-        raise mismatch(url, str(error)) from None
-    keep(cache, url, verified.trusted)
-    return proof, verified
+    address = f"{_address(resolved)}/attestations"
+    return _continued(transport, cache, url, address, AttestationProof.read, proofs.verify_head)
 
 
 def follow(transport: Transport, cache: Cache, url: str) -> VerifiedHead:
@@ -89,13 +81,27 @@ def follow(transport: Transport, cache: Cache, url: str) -> VerifiedHead:
 
     Raises `RecordMismatch`.
     """
-    url, earlier, answer = _ask(transport, cache, url, "/api/v1/log/head")
+    address = "/api/v1/log/head"
+    return _continued(transport, cache, url, address, HeadProof.read, proofs.verify_head)[1]
+
+
+def _continued(
+    transport: Transport,
+    cache: Cache,
+    url: str,
+    address: str,
+    read: Callable[[Any], _Proof],
+    verify: Callable[[_Proof, TrustedHead | None], _Head],
+) -> tuple[_Proof, _Head]:
+    """A proof, and its head that continues the one that was kept, which it replaces."""
+    url, earlier, answer = _ask(transport, cache, url, address)
     try:
-        verified = proofs.verify_head(HeadProof.read(answer), earlier)
+        proof = read(answer)
+        verified = verify(proof, earlier)
     except ProofError as error:
         raise mismatch(url, str(error)) from None
     keep(cache, url, verified.trusted)
-    return verified
+    return proof, verified
 
 
 def follow_from(transport: Transport, url: str, checkpoint: str) -> VerifiedHead:
