@@ -40,6 +40,7 @@ from frontend.pages.queue import views as queue_views
 from frontend.pages.queue import workers as worker_views
 from frontend.pages.site import client_addresses, crawlers
 from frontend.pages.site import views as site_views
+from frontend.parts import client_wheel
 from frontend.parts.caching import page
 from frontend.parts.patterns import MODEL, VERSION
 from registry.api.guests import for_guests
@@ -57,6 +58,8 @@ urlpatterns = [
     path("theme", for_guests(site_views.theme), name="theme"),
     path("keys", site_views.keys, name="keys"),
     path("problems/<slug:slug>", site_views.problem, name="problem"),
+    path("client", client_wheel.show, name="client-newest"),
+    path(f"client/{client_wheel.NAME}", client_wheel.show, name="client"),
     path("robots.txt", page(crawlers.robots), name="robots"),
     path("sitemap.xml", page(crawlers.sitemap), name="sitemap"),
     path("sitemap-<str:name>.xml", page(crawlers.sitemap_page), name="sitemap-page"),

@@ -13,8 +13,8 @@ from registry.api.people import MembershipOutput, memberships
 from registry.api.token_shapes import IssuedTokenOutput, TokenOutput, names, scopes_column
 from registry.core.permissions import SCOPES, require_user
 from registry.models import User
+from registry.people import selectors
 from registry.people.services import tokens
-from registry.versions import selectors
 
 
 class WhoamiOutput(Output[User]):

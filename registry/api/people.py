@@ -18,10 +18,9 @@ from registry.core import account_uses
 from registry.core.account_uses import Dependent
 from registry.core.permissions import Actor, require_admin, require_user
 from registry.models import Membership, Namespace, User
-from registry.people import selectors as people_selectors
+from registry.people import selectors
 from registry.people.services import namespaces, service_accounts, users
 from registry.storage.services import quotas
-from registry.versions import selectors
 
 
 class MembershipOutput(Output[Membership]):
@@ -188,7 +187,7 @@ def memberships(actor: Actor) -> list[Membership]:
     """The namespaces of an actor with the role there, as ``MembershipOutput`` shows them."""
     return [
         Membership(namespace=namespace, role=role)
-        for namespace, role in people_selectors.namespaces_of(actor)
+        for namespace, role in selectors.namespaces_of(actor)
     ]
 
 
@@ -196,8 +195,8 @@ class Namespaces(View):
     """The caller's namespaces, and their members."""
 
     targets = ("namespace",)
-    namespace = resource(people_selectors.own_namespace, "slug")
-    user = resource(people_selectors.user, "username", needs_actor=False)
+    namespace = resource(selectors.own_namespace, "slug")
+    user = resource(selectors.user, "username", needs_actor=False)
 
     @extend_schema(operation_id="namespaces_list", responses=MembershipOutput(many=True))
     def index(self, request: Request) -> Response:
@@ -230,7 +229,7 @@ class Namespaces(View):
     @extend_schema(operation_id="members_list", responses=MemberOutput(many=True))
     def members(self, _: Request, **address: Any) -> Response:
         """List members by name; for members."""
-        return Response(answers_of(MemberOutput, people_selectors.members(self.namespace)))
+        return Response(answers_of(MemberOutput, selectors.members(self.namespace)))
 
     @operation("members_set", MemberOutput, targets=("namespace", "user"), reads=RoleInput)
     def set_member(self, role: str) -> dict[str, Any]:
@@ -252,13 +251,13 @@ class ServiceAccounts(View):
     """The service accounts of an organisation and their tokens; its owners manage them."""
 
     targets = ("account",)
-    namespace = resource(people_selectors.own_namespace, "slug")
-    account = resource(people_selectors.service_account, "namespace", "username")
+    namespace = resource(selectors.own_namespace, "slug")
+    account = resource(selectors.service_account, "namespace", "username")
 
     @extend_schema(operation_id="service_accounts_list", responses=ServiceAccountOutput(many=True))
     def index(self, request: Request, **address: Any) -> Response:
         """List service accounts by name; for members."""
-        rows = people_selectors.service_accounts(request.user, self.namespace)
+        rows = selectors.service_accounts(request.user, self.namespace)
         return Response(answers_of(ServiceAccountOutput, rows))
 
     @operation(
@@ -309,18 +308,18 @@ class ServiceAccounts(View):
     )
 
     def _read(self, row: User) -> User:
-        return people_selectors.service_account(self.request.user, self.namespace, row.username)
+        return selectors.service_account(self.request.user, self.namespace, row.username)
 
 
 class Users(View):
     """Accounts, for administrators."""
 
     administrator = resource(require_admin)
-    user = resource(people_selectors.user, "username", needs_actor=False)
+    user = resource(selectors.user, "username", needs_actor=False)
 
     index = rows(
         "users_list",
-        people_selectors.users,
+        selectors.users,
         "List accounts, newest first; for administrators.",
         UserOutput,
         by="pk",

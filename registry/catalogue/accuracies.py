@@ -15,6 +15,7 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
 from hub.protocol import accuracy, problems
 from hub.protocol.accuracy import Limit
+from registry.catalogue import selectors
 from registry.core import public_counts
 from registry.core.permissions import Actor
 from registry.models import (
@@ -25,7 +26,6 @@ from registry.models import (
     Variant,
     Version,
 )
-from registry.versions import selectors
 
 # The column that `ranked` orders by.
 BEST = "best_value"

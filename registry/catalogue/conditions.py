@@ -12,7 +12,15 @@ from hub.protocol import attributes, filters, sorts
 from hub.protocol.sorts import Sort
 from hub.protocol.vocabularies import TASKS_OF, task_name
 from registry.cards import licences, resolution
-from registry.catalogue import accuracies, full_text, predictions, speeds, substrings, tags
+from registry.catalogue import (
+    accuracies,
+    full_text,
+    predictions,
+    selectors,
+    speeds,
+    substrings,
+    tags,
+)
 from registry.catalogue.query import Query
 from registry.core.permissions import Actor
 from registry.models import (
@@ -22,7 +30,6 @@ from registry.models import (
     RegisteredModel,
     SearchDocument,
 )
-from registry.versions import selectors
 
 # The orders of lists, and those that the Hub protocol has beside them, with the largest first.
 ORDERS = sorts.SORTS | {

@@ -16,13 +16,12 @@ from typing import Any
 from django.db.models import Count, Max, Q, QuerySet, Sum
 
 from hub.protocol import filters
-from registry.catalogue import conditions, full_text
+from registry.catalogue import conditions, full_text, selectors
 from registry.catalogue.query import Query
 from registry.core import public_counts
 from registry.core.permissions import Actor
 from registry.models import DocumentFact, DocumentKeyword, SearchDocument
 from registry.models.search import EVERYBODY
-from registry.versions import selectors
 
 MATCHES = 2_500
 VALUES = 50

@@ -6,11 +6,11 @@ from django.db import connection
 from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
 
+from registry.catalogue import selectors
 from registry.core import public_counts, spellings, typos
 from registry.core.permissions import Actor
 from registry.models import SearchDocument
 from registry.models.search import EVERYBODY
-from registry.versions import selectors
 
 # A text that finds more is common: walking the most downloaded meets it soon.
 COMMON = 10_000

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from django.db.models import Count, FilteredRelation, Min, Q, QuerySet
 
+from registry.catalogue import selectors
 from registry.core import public_counts
 from registry.core.permissions import Actor
 from registry.models import DocumentSpeed, SearchDocument, Variant
-from registry.versions import selectors
 
 # The column that `measured` orders by.
 P50 = "there__p50_ms"

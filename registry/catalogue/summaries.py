@@ -13,6 +13,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 
 from registry.catalogue import documents
+from registry.catalogue import selectors as catalogue
 from registry.core.permissions import Actor, role_in
 from registry.core.prepared_queries import Prepared
 from registry.models import Blob, Deprecation, File, Membership, RegisteredModel, Version
@@ -109,7 +110,7 @@ def _public_files(
 
 
 def _document(actor: Actor, title: str) -> QuerySet[Any, tuple[Any, ...]]:
-    rows = selectors.documents(actor).filter(title=title).order_by()
+    rows = catalogue.documents(actor).filter(title=title).order_by()
     # Lists show what they are sorted by; a model by itself is shown with what was counted last.
     return rows.values_list(*COLUMNS, "model__namespace", "model__download_count__downloads")
 

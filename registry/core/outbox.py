@@ -149,32 +149,40 @@ def _due(excluded: frozenset[str]) -> Prepared:
 
 
 def _deliver_next(due: Prepared, began: datetime) -> int:
-    with transaction.atomic():
-        rows = due.rows(timezone.now(), began)
-        if not rows:
-            return 0
-        ((key, consumer, attempts, event_id, kind, subject_key, model_id),) = rows
-        subject = Subject(kind, subject_key, model_id, event_id)
-        delivery = _Delivery(key, consumer, attempts, event_id, subject)
-        handler = _handlers.get(delivery.consumer)
-        row = Delivery.objects.filter(pk=delivery.key)
-        if handler is None:  # a subscriber that this release no longer has
-            row.delete()
-            return 1
-        if delivery.consumer not in _apart:
-            try:
-                with transaction.atomic():
-                    handler(delivery.subject)
-            except Exception as error:  # noqa: BLE001 - one failure must not stop the others
-                return _postpone(delivery, error)
-            return _settle(delivery)
-        row.update(next_at=timezone.now() + timedelta(seconds=APART_SECONDS))
+    """Deliver what is due next; what its handler wrote is undone where it fails."""
+    delivery = None
     try:
+        with transaction.atomic():
+            delivery = _claimed(due, began)
+            if delivery is None:
+                return 0
+            row = Delivery.objects.filter(pk=delivery.key)
+            handler = _handlers.get(delivery.consumer)
+            if handler is None:  # a subscriber that this release no longer has
+                row.delete()
+                return 1
+            if delivery.consumer not in _apart:
+                handler(delivery.subject)
+                return _settle(delivery)
+            row.update(next_at=timezone.now() + timedelta(seconds=APART_SECONDS))
         handler(delivery.subject)
-    except Exception as error:  # noqa: BLE001 - one failure must not stop the others
+        with transaction.atomic():
+            return _settle(delivery)
+    except Exception as error:
+        if delivery is None:
+            raise
+        # One failure must not stop the others.
         return _postpone(delivery, error)
-    with transaction.atomic():
-        return _settle(delivery)
+
+
+def _claimed(due: Prepared, began: datetime) -> _Delivery | None:
+    """What is due next, locked until the transaction ends; None where nothing is."""
+    for key, consumer, attempts, event_id, kind, subject_key, model_id in due.rows(
+        timezone.now(), began
+    ):
+        subject = Subject(kind, subject_key, model_id, event_id)
+        return _Delivery(key, consumer, attempts, event_id, subject)
+    return None
 
 
 @contextmanager
@@ -198,18 +206,6 @@ def _wait_for_locks(milliseconds: int) -> None:
         cursor.execute(f"SET lock_timeout = {milliseconds}")
 
 
-@Prepared
-def _same_subject(consumer: str, kind: str, key: str, event_id: int) -> QuerySet[Any, Any]:
-    return _locked(
-        Delivery.objects.filter(
-            consumer=consumer,
-            event__subject_kind=kind,
-            event__subject_id=key,
-            event__lte=event_id,
-        )
-    )
-
-
 def _settle(delivery: _Delivery) -> int:
     """Forget a delivery, and what waited beside it about the same subject: it was served too.
 
@@ -217,9 +213,13 @@ def _settle(delivery: _Delivery) -> int:
     """
     if delivery.consumer in _each:
         return Delivery.objects.filter(pk=delivery.key).delete()[0]
-    subject = delivery.subject
-    keys = _same_subject.rows(delivery.consumer, subject.kind, subject.key, delivery.event_id)
-    return Delivery.objects.filter(pk__in=[key for (key,) in keys]).delete()[0]
+    beside = Delivery.objects.filter(
+        consumer=delivery.consumer,
+        event__subject_kind=delivery.subject.kind,
+        event__subject_id=delivery.subject.key,
+        event__lte=delivery.event_id,
+    )
+    return Delivery.objects.filter(pk__in=_locked(beside.order_by())).delete()[0]
 
 
 def _postpone(delivery: _Delivery, error: Exception) -> int:

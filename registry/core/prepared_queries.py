@@ -6,7 +6,7 @@ The rules of who sees what stay where they are, in the queryset.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from threading import local
 from typing import Any
@@ -28,7 +28,7 @@ class Prepared(local):
 
     def rows(self, *values: str | int | datetime) -> list[tuple[Any, ...]]:
         """Each row as the queryset's `values_list` would give it."""
-        return list(map(tuple, self._read(values)[1]))
+        return self._read(values)[1]
 
     def instances(self, *values: str | int | datetime) -> list[Any]:
         """Each row as an object of the model, with what `select_related` names and annotations.
@@ -51,7 +51,7 @@ class Prepared(local):
             instances.append(instance)
         return instances
 
-    def _read(self, values: Sequence[str | int | datetime]) -> tuple[Any, Iterable[Any]]:
+    def _read(self, values: Sequence[str | int | datetime]) -> tuple[Any, list[tuple[Any, ...]]]:
         """The compiler, which knows the columns, and the rows with Python's values."""
         marks = [_mark(index, value) for index, value in enumerate(values)]
         written = self._written.get(connection.vendor)
@@ -66,7 +66,9 @@ class Prepared(local):
         with connection.cursor() as cursor:
             cursor.execute(sql, [by_mark.get(each, each) for each in parameters])
             rows = cursor.fetchall()
-        return compiler, compiler.apply_converters(rows, converters)
+        if converters:
+            rows = [tuple(row) for row in compiler.apply_converters(rows, converters)]
+        return compiler, rows
 
 
 def _mark(index: int, value: str | int | datetime) -> str | int | datetime:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, OuterRef, Prefetch, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Lower
 
 from hub.protocol import problems, refs
-from registry.core.permissions import ROLES, Actor, can, require_admin
-from registry.models import Blob, Membership, Namespace, User
+from registry.core.permissions import ROLES, Actor, can, require, require_admin, require_user
+from registry.models import (
+    AccessToken,
+    Blob,
+    Membership,
+    Namespace,
+    RegisteredModel,
+    TokenLimit,
+    User,
+)
 
 
 def namespaces_of(actor: Actor, lowest: str = "reader") -> list[tuple[Namespace, str]]:
@@ -110,3 +118,24 @@ def stored() -> dict[str, int]:
     """How many contents the hub keeps, and their bytes; each counts once."""
     totals = Blob.objects.aggregate(files=Count("pk"), bytes=Sum("size"))
     return {"files": totals["files"], "bytes": totals["bytes"] or 0}
+
+
+def tokens(actor: Actor) -> QuerySet[AccessToken]:
+    """The actor's own tokens, with those of their limits that the actor may know of."""
+    user = require_user(actor, "admin")
+    return _with_limits(AccessToken.objects.filter(user=user), actor)
+
+
+def service_tokens(actor: Actor, account: User) -> QuerySet[AccessToken]:
+    """The tokens of a service account; raises NotAllowed for all but owners of its organisation."""
+    assert account.service_of is not None  # noqa: S101 - no other account has such tokens
+    require(actor, "member.edit", account.service_of)
+    return _with_limits(AccessToken.objects.filter(user=account), actor)
+
+
+def _with_limits(rows: QuerySet[AccessToken], actor: Actor) -> QuerySet[AccessToken]:
+    """Tokens with those of their limits that the actor may know of."""
+    models = RegisteredModel.objects.visible_to(actor).order_by()
+    limits = TokenLimit.objects.filter(Q(model=None) | Q(model__in=models))
+    related = limits.select_related("namespace", "model__namespace")
+    return rows.select_related("namespace").prefetch_related(Prefetch("limits", related))

@@ -192,7 +192,7 @@ def _removals(version: Version, kind: ResultKind, present: set[str]) -> Iterator
 def _seal(version: Version, drafts: list[_Draft]) -> int:
     if not drafts:
         return 0
-    signer = log.signer()
+    signer = log.state().signer()
     now = timezone.now()
     sealed = [(draft, protocol.seal(draft.statement, signer)) for draft in drafts]
     digests = [hashlib.sha256(envelope.encode()).hexdigest() for _, envelope in sealed]

@@ -11,15 +11,14 @@ from urllib.parse import urlsplit
 
 from cryptography.fernet import InvalidToken
 from django.conf import settings
+from django.db.models import QuerySet
 
-from hub.protocol.transparency.notes import ED25519, Signer
+from hub.protocol.transparency.notes import ED25519, Signer, Verifier
 from registry.core import sealing
-from registry.core.prepared_queries import Prepared
 from registry.provenance.models import SigningKey
 
 _SEED_BYTES = 32
 _PURPOSE = b"onnx-hub signing key of the log"
-_KEY = Prepared(lambda verifier: SigningKey.objects.filter(pk=verifier))
 
 
 class KeyUnusableError(Exception):
@@ -45,30 +44,29 @@ def store(signer: Signer) -> None:
     )
 
 
-def of(verifier: str) -> Signer:
+def sealed() -> QuerySet[SigningKey, str]:
+    """The one key, as `store` keeps it."""
+    return SigningKey.objects.values_list("sealed", flat=True)[:1]
+
+
+def opened(text: str | None, verifier: Verifier) -> Signer:
     """The private key of this public one, which the log names; raises KeyUnusableError."""
-    row = _row(verifier)
     try:
-        return Signer.parse(sealing.unseal(row.sealed, _PURPOSE))
+        signer = Signer.parse(sealing.unseal(text, _PURPOSE)) if text else None
     except InvalidToken as error:
         raise KeyUnusableError(
             "The signing key of the log is sealed with another secret key. Set HUB_SECRET_KEY to "
             "that one, or add it to HUB_SECRET_KEY_FALLBACKS."
         ) from error
-
-
-def renew(verifier: str) -> None:
-    """Seal the key with the present secret key, if a former one did; raises KeyUnusableError."""
-    row = _row(verifier)
-    if not sealing.is_present(row.sealed, _PURPOSE):
-        store(of(verifier))
-
-
-def _row(verifier: str) -> SigningKey:
-    row: SigningKey | None = next(iter(_KEY.instances(verifier)), None)
-    if row is None:
+    if signer is None or signer.verifier != verifier:
         raise KeyUnusableError(
             f"The database has no private key for {verifier}, the present key of the log. Restore "
             "the database from a backup."
         )
-    return row
+    return signer
+
+
+def renew(signer: Signer) -> None:
+    """Seal the key with the present secret key, if a former one did."""
+    if not sealing.is_present(sealed().get(), _PURPOSE):
+        store(signer)

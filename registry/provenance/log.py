@@ -46,23 +46,57 @@ _WAITING = Prepared(
     lambda consumer: (
         Event.objects.filter(deliveries__consumer=consumer, log_leaf=None)
         .select_related("model__namespace")
+        .only(
+            "verb",
+            "subject_kind",
+            "subject_id",
+            "data",
+            "at",
+            "model__name",
+            "model__namespace__slug",
+        )
         .order_by()
     )
 )
 _FIRST_LEAF = Prepared(
     lambda: LogLeaf.objects.select_for_update().filter(position=0).values_list("position")
 )
-_KEYS = Prepared(
-    lambda: LogLeaf.objects.filter(kind__in=KEY_KINDS).order_by().values_list("position", "record")
-)
-_LAST_LEAF = LogLeaf.objects.order_by("-position").values("position")[:1]
-_LAST_HEAD = Prepared(
-    lambda: LogHead.objects.order_by("-size").values_list("note", Subquery(_LAST_LEAF))[:1]
+# The records of keys; beside each the last head, the last leaf, and the private key.
+_STATE = Prepared(
+    lambda: (
+        LogLeaf.objects.filter(kind__in=KEY_KINDS)
+        .order_by()
+        .values_list(
+            "position",
+            "record",
+            Subquery(LogHead.objects.order_by("-size").values("note")[:1]),
+            Subquery(LogLeaf.objects.order_by("-position").values("position")[:1]),
+            Subquery(keys.sealed()),
+        )
+    )
 )
 
 
 class LogTamperedError(Exception):
     """The stored log is not the one that was signed; nothing more is appended to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the tables have of the log: keys that are not revoked, the present one first.
+
+    ``head`` is the last note, ``last`` the position of the last leaf; ``sealed`` is the private
+    key.
+    """
+
+    verifiers: tuple[Verifier, ...]
+    head: str | None = None
+    last: int | None = None
+    sealed: str | None = None
+
+    def signer(self) -> Signer:
+        """The private key; raises KeyUnusableError."""
+        return keys.opened(self.sealed, self.verifiers[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +109,14 @@ class Entry:
 
 
 def on_event(_: Subject) -> None:
-    """Record everything that waits; the delivery of the event is among it until this returns."""
-    # The outbox has a savepoint already.
-    with transaction.atomic(savepoint=False):
-        if not lock() and not _begin_small():
-            return
-        rows = (row for row in _WAITING.instances(CONSUMER) if row.verb in VERBS)
-        _append(_entries(sorted(rows, key=attrgetter("pk"))))
+    """Record everything that waits; the delivery of the event is among it until this returns.
+
+    The transaction is that of the outbox.
+    """
+    if not lock() and not _begin_small():
+        return
+    rows = (row for row in _WAITING.instances(CONSUMER) if row.verb in VERBS)
+    _append(_entries(sorted(rows, key=attrgetter("pk"))))
 
 
 def append_missing() -> int:
@@ -91,7 +126,7 @@ def append_missing() -> int:
         with transaction.atomic():
             if not lock():
                 _begin()
-            keys.renew(str(verifiers()[0]))
+            keys.renew(state().signer())
             rows = list(_unrecorded(Event.objects.filter(pk__gt=last))[:_BATCH])
             entries = _entries(rows)
             _append(entries)
@@ -154,7 +189,7 @@ def rotate_key() -> Verifier:
     with transaction.atomic():
         if not lock():
             _begin()
-        following = keys.make(signer().name)
+        following = keys.make(state().signer().name)
         _append([Entry(Record(RecordKind.KEY, now, name=str(following.verifier)))])
         keys.store(following)
     return following.verifier
@@ -166,22 +201,18 @@ def revoke_key(key: Verifier, reason: str) -> None:
     append([Entry(Record(RecordKind.KEY_REVOKED, now, name=str(key), reason=reason))])
 
 
-def verifiers() -> tuple[Verifier, ...]:
-    """The keys of the log that are not revoked, the present one first."""
+def state() -> State:
+    """The log as it is; without verifiers where it has not begun."""
+    rows = sorted(_STATE.rows())
     valid: list[Verifier] = []
-    for _, text in sorted(_KEYS.rows()):
+    for _, text, *_ in rows:
         record = Record.decode(text)
         key = Verifier.parse(record.name)
         if record.kind is RecordKind.KEY:
             valid.insert(0, key)
         elif key in valid:
             valid.remove(key)
-    return tuple(valid)
-
-
-def signer() -> Signer:
-    """The private key of the log; raises KeyUnusableError."""
-    return keys.of(str(verifiers()[0]))
+    return State(tuple(valid), *(rows[-1][2:] if rows else ()))
 
 
 def _begin() -> None:
@@ -254,26 +285,25 @@ def _append(entries: list[Entry]) -> int:
     """Append under the lock; returns the position of the first, 0 where there is none."""
     if not entries:
         return 0
-    valid = verifiers()
-    signing = keys.of(str(valid[0]))
+    present = state()
+    signer = present.signer()
     tree = StoredTree()
-    size = _verified_size(valid, tree)
+    size = _verified_size(present, tree)
     _insert(entries, size, tree)
-    _sign(signing, size + len(entries), tree)
+    _sign(signer, size + len(entries), tree)
     return size
 
 
-def _verified_size(valid: tuple[Verifier, ...], tree: StoredTree) -> int:
+def _verified_size(present: State, tree: StoredTree) -> int:
     """How many leaves the last head has; raises LogTamperedError unless the tables hold them."""
-    text, last = next(iter(_LAST_HEAD.rows()), ("", None))
     try:
-        note = Note.parse(text)
-        notes.any_of(note, valid)
+        note = Note.parse(present.head or "")
+        notes.any_of(note, present.verifiers)
         checkpoint = Checkpoint.parse(note.text)
         actual = tree.root(checkpoint.size)
     except (NoteError, merkle.ProofError) as error:
         raise LogTamperedError(f"The last head of the log was changed: {error}") from error
-    if actual != checkpoint.root or last != checkpoint.size - 1:
+    if actual != checkpoint.root or present.last != checkpoint.size - 1:
         raise LogTamperedError(
             f"The leaves in the database are not the {checkpoint.size} that were signed last. "
             "Restore the database from a backup, and see docs/provenance.md."

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from operator import itemgetter
 from typing import Any
 
-from django.db.models import QuerySet, SmallIntegerField, Value
+from django.db.models import QuerySet, Value
 
 from hub.protocol.transparency import merkle
 from hub.protocol.transparency.merkle import TILE_HEIGHT, TILE_WIDTH
@@ -20,7 +19,8 @@ def _tile(level: int, low: int, high: int) -> QuerySet[Any, Any]:
     if level:
         rows = rows.filter(level=level)
     rows = rows.filter(position__gte=low, position__lt=high).order_by()
-    return rows.values_list(Value(level, SmallIntegerField()), "position", "hash")
+    # A text, since Django converts each number of a row.
+    return rows.values_list(Value(str(level)), "position", "hash")
 
 
 @cache
@@ -66,8 +66,8 @@ class StoredTree:
             number * TILE_WIDTH + end for number in numbers.values() for end in (0, TILE_WIDTH)
         ]
         rows = _tiles(tuple(numbers)).rows(*bounds)
-        for level, _, value in sorted(rows, key=itemgetter(0, 1)):
-            self._tiles[level, numbers[level]].append(bytes(value))
+        for level, _, value in sorted(rows):
+            self._tiles[int(level), numbers[int(level)]].append(bytes(value))
 
     def node(self, level: int, index: int) -> bytes:
         """The hash of a complete subtree; raises ProofError where the database lacks it."""

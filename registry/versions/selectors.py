@@ -5,14 +5,13 @@ A hidden row and a missing one raise the same NotFound, after the same queries.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import cache, reduce
-from operator import or_
+from collections.abc import Iterable
+from functools import cache
 from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Prefetch, Q, QuerySet, Sum
+from django.db.models import Q, QuerySet, Sum
 from django.db.models.functions import Lower
 
 from hub.protocol import problems, refs
@@ -20,24 +19,17 @@ from registry.core.permissions import Actor, is_beyond_limits, require, require_
 from registry.core.prepared_queries import Prepared
 from registry.models import (
     AccessRequest,
-    AccessToken,
     Blob,
     File,
     Membership,
     Namespace,
     Ref,
     RegisteredModel,
-    SearchDocument,
-    TokenLimit,
     Upload,
-    User,
     Variant,
     Version,
 )
 from registry.models.files import candidates
-from registry.models.registered_models import shared_with
-from registry.models.search import EVERYBODY
-from registry.models.tokens import Reach
 from registry.people import selectors as people
 from registry.versions import history, moves, tombstones, version_parts
 
@@ -358,27 +350,6 @@ def upload(actor: Actor, uuid: UUID) -> Upload:
     )
 
 
-def tokens(actor: Actor) -> QuerySet[AccessToken]:
-    """The actor's own tokens, with those of their limits that the actor may know of."""
-    user = require_user(actor, "admin")
-    return with_limits(AccessToken.objects.filter(user=user), actor)
-
-
-def service_tokens(actor: Actor, account: User) -> QuerySet[AccessToken]:
-    """The tokens of a service account; raises NotAllowed for all but owners of its organisation."""
-    assert account.service_of is not None  # noqa: S101 - no other account has such tokens
-    require(actor, "member.edit", account.service_of)
-    return with_limits(AccessToken.objects.filter(user=account), actor)
-
-
-def with_limits(rows: QuerySet[AccessToken], actor: Actor) -> QuerySet[AccessToken]:
-    """Tokens with those of their limits that the actor may know of."""
-    models = RegisteredModel.objects.visible_to(actor).order_by()
-    limits = TokenLimit.objects.filter(Q(model=None) | Q(model__in=models))
-    related = limits.select_related("namespace", "model__namespace")
-    return rows.select_related("namespace").prefetch_related(Prefetch("limits", related))
-
-
 def refs_of(actor: Actor, of: RegisteredModel) -> QuerySet[Ref]:
     """The refs of a model whose versions the actor may see."""
     return refs_for(role(actor, of), of.pk).select_related("version")
@@ -418,57 +389,6 @@ def own_access_request(actor: Actor, of: RegisteredModel) -> AccessRequest | Non
 def role(actor: Actor, of: RegisteredModel) -> str | None:
     """The actor's role at a model, which is that in its namespace."""
     return role_in(actor, of)
-
-
-def documents(actor: Actor) -> QuerySet[SearchDocument]:
-    """What lists may show the actor: what is public, of their namespaces, or shared with them."""
-    return union(documents_apart(actor)).select_related("model")
-
-
-def union(parts: Sequence[QuerySet[SearchDocument]]) -> QuerySet[SearchDocument]:
-    """The documents of parts as one queryset."""
-    return reduce(or_, parts)
-
-
-def documents_apart(actor: Actor, *, unpublished: bool = False) -> list[QuerySet[SearchDocument]]:
-    """What ``documents`` gives, the public part first, then what is not public.
-
-    Each part walks an index that begins with the audience or has few rows, so what others keep
-    costs nothing. With ``unpublished`` come public repositories that never had a published version.
-    """
-    public = SearchDocument.objects.filter(audience=EVERYBODY)
-    if actor.is_authenticated and actor.is_admin:
-        return [public, SearchDocument.objects.filter(audience__gt=EVERYBODY)]
-    mine, shared = [], []
-    parts = [public]
-    if actor.is_authenticated:
-        mine = [space.pk for space, _ in people.namespaces_of(actor)]
-        shared = list(shared_with(actor))
-        if actor.reach and actor.reach.models:
-            shared += _reached_models(actor, actor.reach)
-    if mine:
-        parts.append(SearchDocument.objects.filter(audience__in=mine))
-    if shared:
-        rows = SearchDocument.objects.filter(pk__in=shared)
-        parts.append(rows.exclude(audience__in=[EVERYBODY, *mine]))
-    if unpublished:
-        keys = RegisteredModel.objects.filter(
-            visibility=RegisteredModel.Visibility.PUBLIC,
-            opened_at__isnull=False,
-            first_published_at=None,
-            deleted_at=None,
-        )
-        rows = SearchDocument.objects.filter(pk__in=keys.order_by().values("pk"))
-        parts.append(rows.exclude(Q(audience__in=[EVERYBODY, *mine]) | Q(pk__in=shared)))
-    return parts
-
-
-def _reached_models(actor: User, reach: Reach) -> Iterable[int]:
-    """The models that a limited token reaches one by one, of namespaces of its user."""
-    rows = RegisteredModel.objects.filter(
-        pk__in=reach.models, namespace__in=actor.memberships.values("namespace_id")
-    )
-    return rows.order_by().values_list("pk", flat=True)
 
 
 def whole_version(actor: Actor, namespace_slug: str, name: str, number: int) -> Version:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import threading
 from datetime import timedelta
@@ -16,6 +17,7 @@ from hub.cli import command
 from hub.cli.control import events, queue
 from hub.client import sessions
 from hub.client.hub import Hub
+from hub.client.transport import Transport
 from hub.protocol import problems
 from registry.core import outbox
 from registry.core.events import record
@@ -111,6 +113,7 @@ def test_accounts(run):
     tokens = json.loads(run("token", "list", "--json")[1])
     token = next(one for one in tokens if one["name"] == "ci")
     assert token["scopes"] == ["read"]
+    assert token["prefix"] in run("token", "list")[1]
     assert run("token", "revoke", str(token["id"]))[0] == 2
     assert run("token", "revoke", str(token["id"]), "--yes")[0] == 0
     assert "ci" not in run("token", "list")[1]
@@ -121,6 +124,36 @@ def test_accounts(run):
     assert run("members", "remove", "acme", "bob", "--yes") == (0, "Removed bob from acme\n", "")
     assert run("namespaces", "show", "acme", who="bob")[0] == 3
     assert run("users", "list")[0] == 4  # for administrators
+
+
+def test_a_leaked_token_is_matched_here_and_not_sent(run, monkeypatch, caplog):
+    factories.token(factories.user("bob"))
+    secret = run("token", "create", "ci", "--scope", "read")[1].strip()
+
+    def find(text, *options):
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{text}\n"))
+        return run("token", "find", *options)
+
+    sent = []
+    opened = Transport.open
+
+    def record(transport, *request, **options):
+        sent.append(request)
+        return opened(transport, *request, **options)
+
+    monkeypatch.setattr(Transport, "open", record)
+    code, text, _ = find(secret)
+    assert code == 0
+    assert text.splitlines()[1].split()[1:3] == ["ci", secret[:8]]
+    [token] = json.loads(find(secret, "--json")[1])
+    assert token["name"] == "ci"
+    assert sent
+    assert secret not in f"{sent}{caplog.text}"
+    assert run("token", "revoke", str(token["id"]), "--yes")[0] == 0
+    for other in (secret, "", "hf_"):
+        code, text, err = find(other)
+        assert (code, text) == (3, "")
+        assert "None of your tokens begins like this one" in err
 
 
 def test_limited_tokens_and_service_accounts(run, ada):

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import Resolver404, resolve
 
+from frontend.parts import client_wheel
 from hub.server.public_files import PublicFiles
 from tests import factories
 from tests.api.test_reads import addresses, everything
@@ -14,6 +15,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists", "graphs")]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 # Open on every hub: they sign in, tell that the hub lives, or demand a secret of their own.
 OPEN = {
+    "client",
+    f"client/{client_wheel.NAME}",
     "healthz",
     "readyz",
     "metrics",

@@ -137,7 +137,7 @@ def test_a_restored_hub_signs_its_log_with_the_restored_key(home, other, tmp_pat
     place = tmp_path / "backups"
     home.manage("backup", place)
     other.manage("restore", place)
-    signer = "from registry.provenance import log\nprint(log.signer())"
+    signer = "from registry.provenance import log\nprint(log.state().signer())"
     again = Home(other.folder)  # a process that starts with the secret key that was restored
     assert again.run(signer) == home.run(signer)
     again.run("from registry.provenance import log\nlog.rotate_key()")

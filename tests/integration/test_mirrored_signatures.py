@@ -13,6 +13,7 @@ from tests.integration.test_mirrors import (
     Source,
     add,
     files,
+    here,
     lambda_text,
     make,
     namespace,
@@ -21,6 +22,8 @@ from tests.integration.test_mirrors import (
     serving,
     synced,
 )
+
+__all__ = ["here"]
 
 pytestmark = [pytest.mark.capability("provenance"), pytest.mark.capability("mirrors")]
 
@@ -33,16 +36,6 @@ def there(tmp_path_factory):
         for name, visibility in (("net", "public"), ("hidden", "private")):
             content = samples.unlike_others(samples.mlp())
             publish(hub, name, {"model.onnx": content}, visibility=visibility)
-        yield hub
-    finally:
-        hub.stop()
-
-
-@pytest.fixture(scope="module")
-def here(tmp_path_factory):
-    """The mirror's hub."""
-    hub = make(tmp_path_factory, "here")
-    try:
         yield hub
     finally:
         hub.stop()

@@ -16,6 +16,7 @@ from frontend.pages.federated import consequences
 from frontend.pages.federated import trainings as presenter
 from frontend.pages.federated.forms import InviteForm
 from frontend.pages.federated.views import find
+from frontend.parts import client_wheel
 from frontend.parts.addresses import whole
 from frontend.presenters import forms
 from hub.protocol import problems
@@ -105,7 +106,7 @@ def join(request: HttpRequest, namespace: str, name: str, number: int) -> HttpRe
             "rules": presenter.rules(training),
             "privacy": privacy.words(privacy.of_training(training)),
             "retention_days": training.typed_schedule.retention_days,
-            "install": "pip install 'onnx-hub[federated]'",
+            "install": f"pip install '{client_wheel.requirement('federated')}'",
             "snippet": _snippet(training, code if is_admitted else "fi_…"),
         },
     )

@@ -17,10 +17,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from frontend.presenters.forms import PasswordForm, SignInForm, TokenForm, page
 from hub.protocol import problems
 from registry.api import sign_in
-from registry.people import selectors as people_selectors
+from registry.people import selectors
 from registry.people.services import tokens as service
 from registry.people.services import users
-from registry.versions import selectors
 
 
 class SignIn(LoginView):
@@ -85,7 +84,7 @@ def show(request: HttpRequest) -> HttpResponse:
         request,
         "account/account.html",
         {
-            "namespaces": people_selectors.namespaces_of(request.user),
+            "namespaces": selectors.namespaces_of(request.user),
             "tokens": len(selectors.tokens(request.user)),
         },
     )

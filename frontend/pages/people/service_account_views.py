@@ -19,7 +19,6 @@ from registry.core.permissions import require
 from registry.models import Namespace, User
 from registry.people import selectors
 from registry.people.services import service_accounts
-from registry.versions import selectors as versions
 
 
 @login_required
@@ -68,7 +67,7 @@ def show(request: HttpRequest, slug: str, username: str) -> HttpResponse:
         "roles": service_accounts.SERVICE_ROLES,
         "made": token,
         "secret": secret,
-        "tokens": versions.service_tokens(request.user, account),
+        "tokens": selectors.service_tokens(request.user, account),
     }
     return page(request, "people/service_account.html", form, context)
 
@@ -91,7 +90,7 @@ def revoke(request: HttpRequest, slug: str, username: str, token_id: int) -> Htt
     """Ask once, naming the token; then revoke it."""
     account = _account(request, slug, username)
     token = problems.expect(
-        versions.service_tokens(request.user, account).filter(pk=token_id).first(),
+        selectors.service_tokens(request.user, account).filter(pk=token_id).first(),
         problems.NotFound("Token not found. It may already be revoked."),
     )
     if request.method != "POST":

@@ -30,6 +30,7 @@ from frontend.pages.tryouts import (
     page,
     snippets,
 )
+from frontend.parts import client_wheel
 from frontend.parts.addresses import whole
 from frontend.parts.caching import conditional
 from frontend.presenters import multipart, variants, version_head
@@ -102,6 +103,7 @@ def show(request: HttpRequest, version: Version) -> HttpResponse:
             "runtime_entry": browser_runtime.ENTRY,
             "model_bytes": size,
             "obstacles": obstacles,
+            "client": client_wheel.requirement("cpu"),
             "codes": [
                 (title, language, _code(request, version, variant, model, language))
                 for title, language in LANGUAGES

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
+import sys
+from getpass import getpass
 from typing import TYPE_CHECKING
 
 from hub.cli.control import output
-from hub.cli.control.verbs import Noun, Verb
-from hub.terminal import plain
+from hub.cli.control.verbs import Noun, Task, Verb
+from hub.client import api
+from hub.protocol import problems
+from hub.terminal import DONE, plain
 
 if TYPE_CHECKING:
     from hub.client.rest.users import Whoami
@@ -24,6 +29,35 @@ WHOAMI = Verb(
     ("hub whoami", "hub whoami --json"),
     show=_show_account,
 )
+
+_TOKEN_COLUMNS = (
+    "id",
+    "name",
+    "prefix=begins",
+    "scopes",
+    "namespaces",
+    "models",
+    "expires_at=expires",
+    "last_used_at=used",
+)
+
+
+def _find_token(options: argparse.Namespace) -> int:
+    # Never an option: command lines are seen by every user of a machine.
+    is_typed = sys.stdin.isatty()
+    secret = (getpass("Token (hf_...): ") if is_typed else sys.stdin.readline()).strip()
+    rows = [row for row in api.default_hub().tokens.list() if secret.startswith(row.prefix)]
+    if not rows:
+        raise problems.NotFound(
+            "None of your tokens begins like this one. It was revoked, or belongs to another "
+            "account or hub."
+        )
+    if options.json:
+        output.as_json(rows)
+    else:
+        output.table(rows, _TOKEN_COLUMNS, "")
+    return DONE
+
 
 NAMESPACES = Noun(
     "namespaces",
@@ -102,22 +136,22 @@ MEMBERS = Noun(
 
 TOKEN = Noun(
     "token",
-    "list, create and revoke tokens; on the hub's machine, create also without a running hub",
+    "list, find, create and revoke tokens; on the hub's machine, create also without a running hub",
     (
         Verb(
             "list",
             "tokens.list",
             "list your tokens, without their secrets; asks the hub",
             ("hub token list",),
-            columns=(
-                "id",
-                "name",
-                "scopes",
-                "namespaces",
-                "models",
-                "expires_at=expires",
-                "last_used_at=used",
-            ),
+            columns=_TOKEN_COLUMNS,
+        ),
+        Task(
+            "find",
+            "find which of your tokens a text is, such as one that leaked. It comes from standard "
+            "input or a prompt, and is compared here: no hub receives it",
+            ("hub token find < leaked.txt",),
+            arguments=lambda _: None,
+            run=_find_token,
         ),
         Verb(
             "create",

@@ -49,7 +49,15 @@ SERVICE_ACCOUNTS = Noun(
             "service_tokens.list",
             "list the tokens of a service account, without their secrets; for owners",
             ("hub service-accounts tokens acme ci",),
-            columns=("id", "name", "scopes", "models", "expires_at=expires", "last_used_at=used"),
+            columns=(
+                "id",
+                "name",
+                "prefix=begins",
+                "scopes",
+                "models",
+                "expires_at=expires",
+                "last_used_at=used",
+            ),
             names=_NAMES,
         ),
         Verb(

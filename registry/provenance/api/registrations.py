@@ -16,7 +16,7 @@ from registry.versions.version_links import VersionLink, version_links
 
 def register(package: str) -> None:
     """Plug into the ports of the core."""
-    outbox.subscribe(CONSUMER, log.VERBS, log.on_event)
+    outbox.subscribe(CONSUMER, log.VERBS, log.on_event, each=True)
     outbox.subscribe(
         ATTESTING, attestations.verbs(), attestations.on_result, background=True, released=True
     )

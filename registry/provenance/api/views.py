@@ -199,7 +199,7 @@ class Attestations(VersionView):
 def keys(_request: Request) -> HttpResponse:
     """The keys of the log that are not revoked, the present one first, one a line."""
     selectors.head()
-    return _text("".join(f"{key}\n" for key in log.verifiers()))
+    return _text("".join(f"{key}\n" for key in log.state().verifiers))
 
 
 def _since(request: Request) -> int:

@@ -196,7 +196,11 @@ def test_who_deleted_this_when_and_from_where(api, ada, admin, client):
     page = client.get(f"/administration/security-log?subject={subject}").content.decode()
     assert "What users did to it" in page
     assert page.count("192.0.2.9") == 2  # of the event and of the entry
-    assert page.count(answer["X-Request-Id"]) == 2
+    request = answer["X-Request-Id"]
+    address = f"/administration/security-log?request_id={request}"
+    assert page.count(f'<a href="{address}"><code>{request}</code></a>') == 2
+    assert page.count('<a href="/administration/accounts/ada">ada</a>') == page.count(">ada<") > 1
+    assert "model.deleted" in client.get(address).content.decode()
 
 
 def test_what_jobs_record_later_hides_no_deletion(api, ada, admin, client):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -38,6 +39,12 @@ def is_in(client):
     return client.get("/account").status_code == 200
 
 
+def ends_without_question(page):
+    """Whether a button of a page ends sessions at once."""
+    text = re.sub(r"<details.*?</details>", "", page.content.decode(), flags=re.DOTALL)
+    return re.search(r"<button[^>]*>End", text) is not None
+
+
 def row_of(client):
     return AccountSession.objects.get(session_key=client.session.session_key)
 
@@ -48,6 +55,7 @@ def test_sessions_are_listed_with_device_and_address(ada):
     for words in ("Firefox on Linux", "192.0.2.4", "Safari on iPhone", "192.0.2.5"):
         assert words in page
     assert page.count("this session") == 1
+    assert not ends_without_question(other.get("/account/sessions"))
     rows = {row["address"]: row for row in one.get("/api/v1/sessions").json()["items"]}
     assert {name: row["is_current"] for name, row in rows.items()} == {
         "192.0.2.4": True,
@@ -106,6 +114,7 @@ def test_an_administrator_lists_and_ends_sessions_of_an_account(ada, admin, api)
     page = own.get("/administration/accounts/ada")
     text = page.content.decode()
     assert all(words in text for words in ("Firefox on Linux", "Safari on iPhone", "192.0.2.5"))
+    assert not ends_without_question(page)
     row = row_of(other)
     assert own.post(f"/administration/accounts/ada/sessions/{row.pk}/end").status_code == 302
     assert [is_in(one), is_in(other)] == [True, False]
@@ -229,7 +238,9 @@ def test_the_owner_hears_of_another_password(ada, admin, inbox, events_delivered
     assert [message["Subject"] for message in inbox.mails] == [
         "Password changed on http://testserver"
     ]
-    assert f"by the administrator {admin.username}" in inbox.texts()[0]
+    text = inbox.texts()[0]
+    assert f"by the administrator {admin.username}" in text
+    assert f"showed the new password to {admin.username} alone: ask for it" in text
 
 
 def test_a_mail_server_that_is_away_stops_no_sign_in(ada, settings, events_delivered):

@@ -19,6 +19,8 @@ from registry.provenance.models import ATTESTING
 from tests import shared
 
 URL = "http://testserver"
+SIGNATURES = "models/ada/net/versions/1/signatures"
+SIGNERS = "namespaces/ada/signers"
 
 
 class DjangoTransport(Transport):

@@ -252,7 +252,7 @@ def test_keys_are_followed_and_revoked_ones_sign_nothing_more(api, rows):
     names = {json.loads(row.envelope)["signatures"][0]["keyid"]
              for row in proof_of(guest).attestations}  # fmt: skip
     assert len(names) == 2
-    old = log.signer()
+    old = log.state().signer()
     log.rotate_key()
     log.revoke_key(old.verifier, "lost")
     assert all(finding.is_verified for finding in verified(guest, second))

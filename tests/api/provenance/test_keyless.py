@@ -13,34 +13,12 @@ from hub.client import signature_uploads, signatures
 from hub.client.signing import SigningKey
 from hub.protocol import problems
 from registry.provenance.signature_models import VersionSignature
-from registry.versions import selectors
-from tests import factories, samples, shared, signers
-from tests.api.provenance.readers import Reader, deliver
+from tests import factories, signers
+from tests.api.provenance.readers import SIGNATURES, SIGNERS, Reader
 from tests.fulcio import ISSUER, Sigstore, identity_token
 
 pytestmark = [pytest.mark.django_db, pytest.mark.capability("provenance")]
-SIGNATURES = "models/ada/net/versions/1/signatures"
-SIGNERS = "namespaces/ada/signers"
 CI = "https://ci.example.org"
-
-
-@shared.rows
-def start():
-    """ada/net with a published version of two files."""
-    ada = factories.somebody("ada")
-    return factories.version(ada, None, {"model.onnx": samples.mlp(), "labels.txt": b"cat\ndog\n"})
-
-
-@pytest.fixture
-def version(start, db):
-    row = shared.fresh(start)
-    deliver()
-    return row
-
-
-@pytest.fixture
-def files(version):
-    return selectors.signed_files(version)
 
 
 @pytest.fixture

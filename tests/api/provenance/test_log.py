@@ -237,7 +237,7 @@ def test_a_reader_refuses_a_history_that_the_signer_rewrote(reader, ada, rows):
         "UPDATE provenance_logleaf SET record = %s, hash = %s WHERE position = 1",
         leaf.record, merkle.leaf_hash(leaf.entry),
     )  # fmt: skip
-    log._sign(log.signer(), 3, StoredTree())
+    log._sign(log.state().signer(), 3, StoredTree())
     with pytest.raises(
         problems.RecordMismatch, match="does not begin with the 3 records that it had"
     ):
@@ -286,9 +286,9 @@ def test_what_happened_before_the_log_is_recorded_by_the_hourly_task(ada, start,
 
 
 def test_a_key_is_rotated_and_readers_follow(rows, reader, ada, api):
-    old = log.signer()
+    old = log.state().signer()
     log.rotate_key()
-    new = log.signer()
+    new = log.state().signer()
     assert new != old
     assert SigningKey.objects.count() == 1
     versions.yank(ada, version=rows[0], reason="wrong")
@@ -302,24 +302,24 @@ def test_a_key_is_rotated_and_readers_follow(rows, reader, ada, api):
 
 
 def test_a_rotation_that_fails_leaves_the_present_key(rows, monkeypatch):
-    old = log.signer()
+    old = log.state().signer()
     monkeypatch.setattr(keys, "store", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         log.rotate_key()
-    assert log.signer() == old
+    assert log.state().signer() == old
 
 
 def test_the_key_follows_the_secret_key_of_the_hub(rows, settings):
-    signer, before = log.signer(), settings.SECRET_KEY
+    signer, before = log.state().signer(), settings.SECRET_KEY
     assert str(signer) not in SigningKey.objects.get().sealed
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another", [before]
-    assert log.signer() == signer
+    assert log.state().signer() == signer
     log.append_missing()
     settings.SECRET_KEY_FALLBACKS = []
-    assert log.signer() == signer
+    assert log.state().signer() == signer
     settings.SECRET_KEY = "a third"
     with pytest.raises(keys.KeyUnusableError, match="add it to HUB_SECRET_KEY_FALLBACKS"):
-        log.signer()
+        log.state().signer()
 
 
 def test_a_head_of_another_key_is_refused(rows, reader):

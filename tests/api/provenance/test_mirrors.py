@@ -95,7 +95,7 @@ def test_another_history_fails_the_mirror_and_nothing_is_fetched(mirror, source)
     # The owner of the source has its key, and signs a history in which a record is another.
     steal("UPDATE provenance_logleaf SET hash = %s WHERE position = 1", b"x" * 32)
     steal("DELETE FROM provenance_loghead WHERE size > 1")
-    log._sign(log.signer(), size, StoredTree())
+    log._sign(log.state().signer(), size, StoredTree())
     error = turn(mirror)
     assert f"{SOURCE} does not agree with the log that this mirror saw before" in error
     assert f"does not begin with the {size} records that it had before" in error

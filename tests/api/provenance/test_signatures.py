@@ -14,33 +14,11 @@ from hub.client.signing import SigningKey
 from hub.protocol import problems
 from registry.people.services import namespaces
 from registry.provenance.signature_models import NamespaceSigner, VersionSignature
-from registry.versions import selectors
 from registry.versions.services import registered_models, versions
-from tests import factories, samples, shared, signers
-from tests.api.provenance.readers import Reader, deliver, steal
+from tests import factories, samples, signers
+from tests.api.provenance.readers import SIGNATURES, SIGNERS, Reader, deliver, steal
 
 pytestmark = [pytest.mark.django_db, pytest.mark.capability("provenance")]
-SIGNATURES = "models/ada/net/versions/1/signatures"
-SIGNERS = "namespaces/ada/signers"
-
-
-@shared.rows
-def start():
-    """ada/net with a published version of two files."""
-    ada = factories.somebody("ada")
-    return factories.version(ada, None, {"model.onnx": samples.mlp(), "labels.txt": b"cat\ndog\n"})
-
-
-@pytest.fixture
-def version(start, db):
-    row = shared.fresh(start)
-    deliver()
-    return row
-
-
-@pytest.fixture
-def files(version):
-    return selectors.signed_files(version)
 
 
 @pytest.fixture

@@ -127,7 +127,7 @@ def test_a_witness_shows_a_second_history(reader, rows, tmp_path):
     steal("UPDATE provenance_logleaf SET hash = %s WHERE position = 2", b"x" * 32)
     steal("DELETE FROM provenance_loghead WHERE size > 1")
     size = LogLeaf.objects.count()
-    log._sign(log.signer(), size, StoredTree())
+    log._sign(log.state().signer(), size, StoredTree())
     newcomer = Reader(tmp_path / "newcomer")
     with pytest.raises(problems.RecordMismatch, match=f"does not begin with the {size} records"):
         verification.verify_cosigned(newcomer.hub, str(note), verifier)

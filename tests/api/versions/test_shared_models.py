@@ -7,11 +7,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from registry.catalogue import facets, search
+from registry.catalogue import facets, search, selectors
 from registry.catalogue.query import Query
 from registry.core import outbox
 from registry.models import AccessRequest, Event, RegisteredModel, Version
-from registry.versions import selectors
 from registry.versions.services import access, registered_models
 from runners.models import Job
 from tests import factories, samples, shared

@@ -10,10 +10,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from hub.protocol import filters
-from registry.catalogue import documents, facets
+from registry.catalogue import documents, facets, selectors
 from registry.catalogue.query import Query
 from registry.models import DocumentFacets, SearchDocument
-from registry.versions import selectors
 from tests import factories, proven, shared
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]

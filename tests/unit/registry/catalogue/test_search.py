@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from hub.protocol import sorts
 from registry.api import serializers as shapes
 from registry.catalogue import conditions, documents, facets, full_text, search, summaries
+from registry.catalogue import selectors as catalogue
 from registry.catalogue.query import Query
 from registry.core import outbox, usage
 from registry.models import DocumentFact, SearchDocument
@@ -70,7 +71,7 @@ def test_own_and_public_models_are_one_list(shelf, ada, admin, sort, limit):
     column, down = search._order(sort)
     for actor, expected in ((ada, 6), (admin, 6), (GUEST, 3)):
         seen, counts = walked(actor, Query.of(sort=sort), limit)
-        rows = selectors.documents(actor)
+        rows = catalogue.documents(actor)
         in_order = sorted(rows, key=lambda row: (getattr(row, column), row.pk), reverse=down)
         assert seen == [row.title for row in in_order]
         assert len(seen) == expected
@@ -161,7 +162,7 @@ def test_the_plain_functions_say_what_the_serializers_say(shelf, ada):
     documents.refresh(ada.memberships.get().namespace.models.get(name="empty").pk)
     for actor in (GUEST, ada):
         items = search.find(actor, Query(), columns=summaries.COLUMNS).items
-        assert len(items) == selectors.documents(actor).count()
+        assert len(items) == catalogue.documents(actor).count()
         for row in items:
             document = SearchDocument.objects.select_related("model").get(pk=row.pk)
             assert shapes.model_summary(row) == shapes.ModelSummaryOutput(document).data

@@ -7,6 +7,7 @@ from django.contrib.auth.models import AnonymousUser
 
 from hub.protocol import problems
 from registry.catalogue import documents
+from registry.catalogue import selectors as catalogue
 from registry.models import Membership, Namespace, RegisteredModel, Version
 from registry.people import selectors as people_selectors
 from registry.people.services import tokens
@@ -90,8 +91,8 @@ def test_versions(reader):
 def test_lists(reader):
     person, models, _ = reader
     titles = {f"ada/{name}" for name in models}
-    assert {row.title for row in selectors.documents(person)} == titles
-    apart = [{row.title for row in rows} for rows in selectors.documents_apart(person)]
+    assert {row.title for row in catalogue.documents(person)} == titles
+    apart = [{row.title for row in rows} for rows in catalogue.documents_apart(person)]
     assert set().union(*apart) == titles
     assert sum(map(len, apart)) == len(titles)
 

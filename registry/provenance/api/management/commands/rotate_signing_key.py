@@ -21,7 +21,7 @@ class Command(BaseCommand):
         if not log.is_begun():
             raise CommandError("There is no log yet. It starts with the first published version.")
         try:
-            old = log.signer().verifier
+            old = log.state().signer().verifier
             new = log.rotate_key()
             if revoke:
                 log.revoke_key(old, revoke)
