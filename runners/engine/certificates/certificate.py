@@ -46,7 +46,7 @@ class Certificate:
     inputs, None without such a limit and 0 where integers may be what the nodes differ on.
     `answers` says why the original refuses inputs that the converted node takes. `is_exact`: all
     outputs were equal bit by bit, and not up to rounding; `is_complete`: nothing was left out for
-    want of time.
+    want of time. `runtime` ran both forms if it is not ONNX Runtime.
     """
 
     key: str
@@ -65,6 +65,7 @@ class Certificate:
     is_exact: bool = False
     is_complete: bool = False
     counterexample: Counterexample | None = None
+    runtime: str = ""
 
     def uncovered(self, sizes: Iterable[dict[int, int]], largest: float | None) -> str:
         """What a model needs beyond the domain of this certificate; empty if nothing.

@@ -105,7 +105,8 @@ class Citations:
             return NodeCertificate(row.op, row.digest, row.nodes, certified.outcome, reason)
         sizes = ({int(place): size for place, size in fixed.items()} for fixed in row.sizes)
         gap = certified.uncovered(sizes, largest)
-        limits = gap or ", ".join(certified.limits)
+        by = [f"run by {certified.runtime} alone"] if certified.runtime else []
+        limits = gap or ", ".join([*certified.limits, *by])
         return NodeCertificate(
             row.op,
             row.digest,
@@ -113,7 +114,8 @@ class Citations:
             certified.outcome,
             limits[:_REASON_CHARACTERS],
             covers=not gap,
-            exact=certified.is_exact,
+            # The kernels of the runtime that the model runs in may round otherwise.
+            exact=certified.is_exact and not certified.runtime,
         )
 
     def _search(self, digest: str, key: NodeKey) -> Certificate | str:

@@ -1,7 +1,7 @@
 """Search for inputs on which a converted node differs from the original.
 
 The node alone is converted and both models run on the inputs of `domains`, without graph
-optimisation, for a limited time. Without a difference the result is a certificate, which states
+optimisation, for a limited time: in ONNX Runtime, or in the reference where that has no kernel. Without a difference the result is a certificate, which states
 what was searched; with one it is the smallest inputs that were seen to differ.
 """
 
@@ -21,7 +21,7 @@ import ml_dtypes
 import numpy as np
 
 from hub.protocol.node_certificates import SearchOutcome
-from hub.protocol.vocabularies import ONNXRUNTIME
+from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
 from runners.engine import runtimes
 from runners.engine.certificates import domains
 from runners.engine.certificates.certificate import (
@@ -35,7 +35,7 @@ from runners.engine.certificates.certificate import (
 from runners.engine.certificates.conversion import converted
 from runners.engine.certificates.domains import Array, InputPlan, ValueKind
 from runners.engine.certificates.keys import NodeKey
-from runners.engine.runs import agreement, noise
+from runners.engine.runs import agreement, noise, specification
 from runners.engine.runtimes import Run
 
 if TYPE_CHECKING:
@@ -87,13 +87,25 @@ _NUDGES = (3, 40)
 _EXTREME = frozenset({ValueKind.LARGE, ValueKind.MAGNITUDES, ValueKind.RANGE, ValueKind.SPECIAL})
 
 
+@dataclass(frozen=True, slots=True)
+class _Forms:
+    """A node before and after its conversion, in one runtime; before with graph optimisation, too.
+
+    `runtime` is empty for ONNX Runtime.
+    """
+
+    before: Run
+    optimised: Run
+    after: Run
+    runtime: str = ""
+
+
 @dataclass(slots=True)
 class _Search:
     """A search in progress, up to `deadline` seconds of this process's processor time."""
 
     key: NodeKey
-    originals: tuple[Run, Run]
-    after: Run
+    forms: _Forms
     deadline: float
     runs: int = 0
     refused: int = 0
@@ -152,8 +164,8 @@ class _Search:
 
     def _run(self, plan: InputPlan, feeds: dict[str, Array]) -> str:
         """How the outputs of both models differ on these inputs; empty if they do not."""
-        expected, error = _outputs(self.originals[0], feeds)
-        actual, new_error = _outputs(self.after, feeds)
+        expected, error = _outputs(self.forms.before, feeds)
+        actual, new_error = _outputs(self.forms.after, feeds)
         if actual is None and expected is not None:
             return f"refused: {new_error}"
         if expected is None or actual is None:
@@ -177,12 +189,12 @@ class _Search:
     def _judge(
         self, plan: InputPlan, feeds: dict[str, Array], expected: list[Any], actual: list[Any]
     ) -> str:
-        optimised, _ = _outputs(self.originals[1], feeds)
+        optimised, _ = _outputs(self.forms.optimised, feeds)
         own = [expected] if optimised is None else [expected, optimised]
         generator = np.random.default_rng(plan.seed)
         reason = ""
         for count in _NUDGES if self.key.op in CONTINUOUS else (0,):
-            own += _nudged(self.originals[0], feeds, generator, count)
+            own += _nudged(self.forms.before, feeds, generator, count)
             reason = _beyond_noise(own, actual)
             if not reason:
                 break
@@ -204,19 +216,16 @@ def search(key: NodeKey, seconds: float = SECONDS, folder: Path | None = None) -
         return answer(SearchOutcome.NOT_CONVERTED, pair.conversion.blocking[0].reason)
     with tempfile.TemporaryDirectory(prefix="hub-certificate-", dir=folder) as own:
         try:
-            before, optimised = (
-                _open(Path(own) / "before.onnx", pair.original, optimise=optimise)
-                for optimise in (False, True)
-            )
-            after = _open(Path(own) / "after.onnx", model, optimise=False)
+            forms = _open_both(Path(own), pair.original, model)
         except runtimes.LoadError as error:
             return answer(SearchOutcome.NOT_RUN, _brief(error, own))
-        work = _Search(key, (before, optimised), after, deadline)
-        if domains.implied_sizes(key):
+        work = _Search(key, forms, deadline)
+        if key.op in domains.GATES:
             work.limits[EMPTY] = "not run, since the runtime ends its process on them"
         difference = work.difference()
     answer = partial(
         answer,
+        runtime=forms.runtime,
         runs=work.runs,
         refused=work.refused,
         sizes={str(number): ranges(sizes) for number, sizes in work.sizes.items()},
@@ -256,9 +265,28 @@ def _largest(key: NodeKey, limits: dict[str, str]) -> float | None:
     return min((bound for bound in bounds if bound is not None), default=0.0)
 
 
-def _open(path: Path, model: onnx.ModelProto, *, optimise: bool) -> Run:
-    path.write_bytes(model.SerializeToString())
-    return runtimes.of(ONNXRUNTIME).open(path, optimise=optimise)
+def _open_both(folder: Path, original: onnx.ModelProto, model: onnx.ModelProto) -> _Forms:
+    """Load both forms in ONNX Runtime, or in the reference if it has no kernel of one of them.
+
+    The reference must follow the definitions of both operator sets. Raises LoadError.
+    """
+    before, after = folder / "before.onnx", folder / "after.onnx"
+    before.write_bytes(original.SerializeToString())
+    after.write_bytes(model.SerializeToString())
+    runtime, reference = runtimes.of(ONNXRUNTIME), runtimes.of(REFERENCE)
+    try:
+        optimised = runtime.open(before)
+        return _Forms(
+            runtime.open(before, optimise=False), optimised, runtime.open(after, optimise=False)
+        )
+    except runtimes.UnsupportedModelError:
+        if any(specification.unjudged(original, form) for form in (original, model)):
+            raise
+        alone = runtimes.attempt(reference.open, before)
+        other = runtimes.attempt(reference.open, after)
+        if isinstance(alone, Exception) or isinstance(other, Exception):
+            raise
+        return _Forms(alone, alone, other, REFERENCE)
 
 
 def _beyond_noise(own: list[list[Any]], actual: list[Any]) -> str:

@@ -160,6 +160,7 @@ class ModelUnderTest:
             declared=self.declared,
             origin=origin,
             examples=self.job.input,
+            ran=[self.sets[BUNDLED], self.sets[GENERATED]],
         )
         return {f"generate {root.name} {origin}": task}
 

@@ -30,6 +30,9 @@ _MOST_DENSE = 1 << 24
 _MOST_KEPT_BYTES = 1 << 30
 # Opsets where the number of outputs says whether a batch normalization trains.
 _TRAINS_BY_OUTPUTS = range(7, 14)
+# Operators whose second input an attribute aligns with an axis of the first, before this opset.
+_FIRST_ALIGNED_BY_SHAPE = 7
+_ALIGNED = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Less", "Greater", "Equal")
 _PLAIN_COLUMNS: Any = op_conv.im2col
 
 
@@ -58,6 +61,8 @@ class _Reference:
         try:
             opset = bodies.opset(model) or int(onnx.defs.onnx_opset_version())
             own = [_zip_map(), _gather_elements(), _global_max_pool(), _cast(opset)]
+            if opset < _FIRST_ALIGNED_BY_SHAPE:
+                own += map(_aligned, _ALIGNED)
             if opset in _TRAINS_BY_OUTPUTS:
                 _expect_no_training(model)
                 own.append(_batch_normalization())
@@ -162,10 +167,10 @@ def implemented_opset(operator: str, opset: int) -> int:
     """The opset whose definition of an operator the evaluator follows for a model of `opset`.
 
     It has few implementations of older definitions; for all other models it follows the newest. An
-    operator without an implementation is computed by the function of its own definition, and `Cast`
-    by its own tables (`_cast`).
+    operator without an implementation is computed by the function of its own definition, `Cast` by
+    its own tables (`_cast`), and operators of two inputs by `_aligned` before opset 7.
     """
-    if operator == "Cast":
+    if operator == "Cast" or (operator in _ALIGNED and opset < _FIRST_ALIGNED_BY_SHAPE):
         return opset
     from onnx.reference.ops import _op_list  # noqa: PLC0415
 
@@ -253,6 +258,33 @@ def _gather_elements() -> Any:
             return (data[tuple(places)],)
 
     return GatherElements
+
+
+@functools.cache
+def _aligned(op: str) -> Any:
+    """Make an operator of two inputs align them as its definitions up to opset 6 say.
+
+    With `broadcast`, the first axis of the second input is `axis` of the first one, and the last
+    axes are the same without `axis`. Without `broadcast`, both have the same shape.
+    """
+
+    class Aligned(load_op("", op, _FIRST_ALIGNED_BY_SHAPE)):  # type: ignore[misc]
+        op_domain = ""
+
+        def _run(self, a: Any, b: Any) -> Any:
+            broadcast, axis = (getattr(self, name, None) for name in ("broadcast", "axis"))
+            if not broadcast and a.shape != b.shape:
+                raise ValueError(f"the shapes {a.shape} and {b.shape} differ")
+            if broadcast and axis is not None:
+                behind = a.ndim - axis % max(a.ndim, 1) - b.ndim
+                b = b.reshape(*b.shape, *[1] * behind)
+            if np.broadcast_shapes(a.shape, b.shape) != a.shape:
+                raise ValueError(f"the shape {b.shape} does not fit into {a.shape}")
+            return super()._run(a, b)
+
+    # The evaluator reads the name of the operator from that of the class.
+    Aligned.__name__ = op
+    return Aligned
 
 
 @functools.cache

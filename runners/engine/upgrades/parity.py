@@ -35,7 +35,7 @@ from runners.engine.upgrades.results import (
 )
 
 _WORST = ("max_abs", "max_rel", "p999_rel", "ulp_max")
-_GENERATED = (GENERATED, VARIED, SWEPT, SEARCHED)
+_GENERATED = (GENERATED, VARIED, SWEPT)
 # Processor seconds of the first generated inputs up to which the reference is asked, which is about
 # 100 times slower.
 _TIME_FOR_THE_REFERENCE = 0.5
@@ -192,6 +192,8 @@ class ParityCheck(Baseline):
         counts = {expected.origin: expected.count for expected in self.expected}
         generated = sum(counts.get(origin, 0) for origin in _GENERATED)
         is_declared = self._has_declared_values()
+        # Inputs that were searched may lie beyond what is declared.
+        searched = counts.get(SEARCHED, 0)
         outputs = [
             proofs.Output(
                 output.name,
@@ -207,7 +209,7 @@ class ParityCheck(Baseline):
             judges=tuple(name for name in (ORIGINAL, DATA, REFERENCE) if name in judges),
             bundled=counts.get(BUNDLED, 0),
             declared=generated if is_declared else 0,
-            generated=0 if is_declared else generated,
+            generated=searched if is_declared else generated + searched,
             nodes=None if trace is None else trace.nodes,
             ran=None if trace is None else trace.ran,
             worst=results.finite(worst.get("max_abs")),
@@ -249,7 +251,7 @@ class ParityCheck(Baseline):
             "reference",
             partial(
                 witnesses.reference,
-                (subject.original, candidate), self._witnesses()[-1:], self.tolerance
+                (subject.original, candidate), self._witnesses(*REPEATED)[-1:], self.tolerance
             ),
         )  # fmt: skip
         if ending.kind != EndingKind.ANSWERED:
@@ -259,22 +261,24 @@ class ParityCheck(Baseline):
         self.notes += filter(None, [answer.note])
         return answer.agrees
 
-    def _witnesses(self) -> list[tuple[Path, Path]]:
+    def _witnesses(self, *origins: str) -> list[tuple[Path, Path]]:
         """Folders of the inputs and outputs of which slow comparisons take the first data set."""
         return [
             (expected.sets, expected.results)
             for expected in self.expected
-            if expected.origin in REPEATED
+            if expected.origin in origins
         ]
 
     def _inside(self, candidate: ModelFile) -> Inside | None:
         """Compare intermediate values: a mask may hide a difference from every output."""
         subject = self.subject
+        # The first of the searched inputs may be the only one that enters a branch.
+        origins = (*REPEATED, SEARCHED) if subject.prepared.bodies else REPEATED
         ending = subject.run_stage(
             "inside",
             partial(
                 candidates.inner_values,
-                *(subject.original, candidate, self._witnesses()),
+                *(subject.original, candidate, self._witnesses(*origins)),
                 *(self.tolerance, subject.job.work / "bodies"),
             ),
         )

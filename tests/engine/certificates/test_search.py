@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from hub.protocol.node_certificates import EQUAL, SearchOutcome
+from hub.protocol.vocabularies import REFERENCE
 from runners.engine.certificates import certificate as certificates
 from runners.engine.certificates import domains, keys, search
 from runners.engine.certificates.certificate import EMPTY, FEW_SIZES, Certificate, ranges
@@ -171,9 +172,52 @@ def test_a_node_that_cannot_be_converted_says_why():
 
 
 def test_a_node_that_the_runtime_does_not_run_says_why():
-    certificate = search.search(only_key(old("PRelu", 6, {"x": X, "s": floats(3)}), 6))
+    """The reference has no implementation of GRU of opset 3, which resets another value."""
+    feeds = {"x": floats(2, 3, 4), "w": floats(1, 15, 4), "r": floats(1, 15, 5)}
+    certificate = search.search(only_key(old("GRU", 1, feeds, hidden_size=5), 1))
     assert certificate.outcome == SearchOutcome.NOT_RUN
-    assert "PRelu(6)" in certificate.reason
+    assert "GRU(1)" in certificate.reason
+
+
+@pytest.mark.parametrize(
+    ("op", "feeds", "attributes"),
+    [
+        ("Add", {"x": floats(2, 3, 4), "s": floats(3)}, {"broadcast": 1, "axis": 1}),
+        ("Gemm", {"x": floats(2, 3), "s": floats(3, 4), "c": floats(4)}, {"broadcast": 1}),
+    ],
+)
+def test_a_node_without_a_kernel_is_run_by_the_reference(op, feeds, attributes):
+    certificate = search.search(only_key(old(op, 6, feeds, **attributes), 6))
+    assert certificate.outcome == SearchOutcome.CERTIFIED, certificate
+    assert certificate.runtime == REFERENCE
+
+
+def test_empty_inputs_keep_their_shape_behind_a_flattened_softmax():
+    certificate = search.search(only_key(old("Softmax", 9, {"x": X}, axis=1), 9))
+    assert certificate.outcome == SearchOutcome.CERTIFIED, certificate
+    assert all(sizes.startswith("0-40 ") for sizes in certificate.sizes.values())
+
+
+def test_an_input_that_a_model_fixes_to_be_empty_stays_empty():
+    """Resize of opset 11 has empty scales where it is given sizes."""
+    feeds = {
+        "x": floats(1, 2, 5, 6),
+        "r": np.zeros(0, np.float32),
+        "e": np.zeros(0, np.float32),
+        "s": np.array([1, 2, 7, 9], np.int64),
+    }
+    model = old("Resize", 11, feeds, mode="nearest", nearest_mode="floor")
+    certificate = search.search(only_key(model, 11))
+    assert certificate.outcome in EQUAL, certificate
+    assert certificate.runs > search.LEAST_RUNS
+
+
+def test_a_scale_for_each_group_has_as_many_elements_as_there_are_groups():
+    feeds = {"x": floats(2, 4, 3), "s": floats(2), "b": floats(2)}
+    model = old("GroupNormalization", 18, feeds, num_groups=2)
+    assert domains.implied_sizes(only_key(model, 18)) == {0: 2}
+    certificate = search.search(only_key(model, 18))
+    assert certificate.outcome in EQUAL, certificate
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,11 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.reference import op_run
 
+from hub.protocol.vocabularies import REFERENCE
 from runners.engine import runtimes
 from runners.engine.runtimes import onnx_reference, probing
 from tests import samples
+from tests.engine.opset_models import floats, old
 
 INSTALLED = [name for name in runtimes.names() if name in {"onnxruntime", "onnx-reference"}]
 
@@ -318,3 +320,28 @@ def test_equal_nodes_of_other_inputs_and_random_ones_are_computed_again(save):
             np.testing.assert_array_equal(run({"x": value})[0], value)
         draw = reference.open(save(random))
         assert (draw({"x": ones})[0] != draw({"x": ones})[0]).any()
+
+
+@pytest.mark.parametrize(
+    ("shape", "attributes", "column"),
+    [
+        ((3,), {"broadcast": 1, "axis": 1}, (3, 1)),
+        ((3, 4), {"broadcast": 1, "axis": -2}, (3, 4)),
+        ((4,), {"broadcast": 1}, (4,)),
+        ((2, 3, 4), {}, (2, 3, 4)),
+    ],
+)
+@pytest.mark.parametrize(("op", "compute"), [("Sub", np.subtract), ("Less", np.less)])
+def test_inputs_are_aligned_by_an_axis_before_opset_7(save, op, compute, shape, attributes, column):
+    x, s = floats(2, 3, 4), floats(*shape)
+    kind = TensorProto.BOOL if op == "Less" else TensorProto.FLOAT
+    model = old(op, 6, {"x": x, "s": s}, kind=kind, **attributes)
+    [y] = runtimes.of(REFERENCE).open(save(model))({"x": x, "s": s})
+    assert (y == compute(x, s.reshape(column))).all()
+
+
+def test_inputs_of_unequal_shapes_are_refused_without_broadcast_before_opset_7(save):
+    feeds = {"x": floats(2, 3), "s": floats(3)}
+    run = runtimes.of(REFERENCE).open(save(old("Add", 6, feeds)))
+    with pytest.raises(TypeError):
+        run(feeds)

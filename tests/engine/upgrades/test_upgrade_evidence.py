@@ -277,6 +277,16 @@ def test_inputs_follow_what_the_card_declares(lift):
     assert (report.outcome, results(report)) == ("failed", [(26, "parity-lost")])
 
 
+def test_a_branch_beyond_what_the_card_declares_is_entered(lift):
+    """It takes half as many samples as the branch of the declared rate."""
+    rates = {"type": "one-of", "values": [16000]}
+    declared = {"x": {"shape": [1, 8]}, "rate": {"distribution": rates}}
+    proof = proof_of(lift(hidden.branch_for_another_rate(), 26, inputs=declared)[0])
+    assert all(branch.taken for branch in proof.branches)
+    assert (len(proof.branches), proof.gaps) == (2, ())
+    assert "declared and" in proof.sentence
+
+
 def test_an_example_on_the_card_is_run(lift):
     example = io.BytesIO()
     np.save(example, far())
