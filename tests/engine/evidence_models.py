@@ -193,7 +193,9 @@ def hidden_by_emptiness():
 
 def branch_for_another_rate(rate=16000):
     """Eight samples at one rate, and four at all others, each with a Softmax of opset 11."""
-    weights = [numpy_helper.from_array(np.ones((size, 2), np.float32), f"w{size}") for size in (8, 4)]
+    weights = [
+        numpy_helper.from_array(np.ones((size, 2), np.float32), f"w{size}") for size in (8, 4)
+    ]
     bodies = [
         helper.make_graph(
             [

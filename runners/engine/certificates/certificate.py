@@ -112,12 +112,17 @@ def write(path: Path, certificates: Iterable[Certificate]) -> None:
     path.write_bytes(gzip.compress(lines.encode(), mtime=0))
 
 
+def shipped(key: str) -> Certificate | None:
+    """The certificate of a key that comes with the hub; None without one."""
+    row = _rows().get(key)
+    return None if row is None else Certificate.from_json(row)
+
+
 @cache
-def shipped() -> dict[str, Certificate]:
-    """The certificates that come with the hub, by their keys."""
-    lines = gzip.decompress(SHIPPED.read_bytes()).decode().splitlines()
-    rows = (Certificate.from_json(json.loads(line)) for line in lines)
-    return {row.key: row for row in rows}
+def _rows() -> dict[str, Any]:
+    # Read as certificates one by one, since a model needs a few of more than a thousand.
+    lines = gzip.decompress(SHIPPED.read_bytes()).splitlines()
+    return {row["key"]: row for row in map(json.loads, lines)}
 
 
 def ranges(sizes: Iterable[int]) -> str:

@@ -1,7 +1,7 @@
 """Search for inputs on which a converted node differs from the original.
 
 The node alone is converted and both models run on the inputs of `domains`, without graph
-optimisation, for a limited time: in ONNX Runtime, or in the reference where that has no kernel. Without a difference the result is a certificate, which states
+optimisation, for a limited time: in ONNX Runtime, or in the reference where it has no kernel. Without a difference the result is a certificate, which states
 what was searched; with one it is the smallest inputs that were seen to differ.
 """
 
@@ -119,6 +119,8 @@ class _Search:
     sizes_together: list[dict[int, int]] = field(default_factory=list)
     is_exact: bool = True
     is_complete: bool = False
+    # Whether all differences on extreme values are overflows.
+    is_bounded: bool = True
 
     def difference(self) -> tuple[str, Counterexample] | None:
         """Run until a difference within the usual values is noticed; None without one."""
@@ -133,6 +135,7 @@ class _Search:
                 self.limits.setdefault(EMPTY, reason)
             elif plan.values in _EXTREME:
                 self.limits.setdefault(plan.values, reason)
+                self.is_bounded = self.is_bounded and self._overflows(plan, feeds)
             else:
                 samples = tuple(f"{name}: {_sample(value)}" for name, value in feeds.items())
                 sizes = {str(number): size for number, size in plan.sizes.items()}
@@ -200,6 +203,40 @@ class _Search:
                 break
         return reason
 
+    def _overflows(self, plan: InputPlan, feeds: dict[str, Array]) -> bool:
+        """Whether both forms differ by overflow alone, in sums and products that no definition orders.
+
+        Then one of them is infinite or NaN where they differ, though the inputs are finite. Of
+        inputs that are not, the same elements must differ with zeros in place of these.
+        """
+        finite = {name: _finite(value) for name, value in feeds.items()}
+        elements = self._overflowing(plan, finite) if self.key.op in CONTINUOUS else None
+        if elements is None or all(finite[name] is value for name, value in feeds.items()):
+            return elements is not None
+        own = self._overflowing(plan, feeds)
+        return own is not None and not any(
+            (of_all & ~of_finite).any() for of_all, of_finite in zip(own, elements, strict=True)
+        )
+
+    def _overflowing(self, plan: InputPlan, feeds: dict[str, Array]) -> list[Array] | None:
+        """Elements of each output that differ and are not finite in both forms.
+
+        None if others differ, too.
+        """
+        expected, _ = _outputs(self.forms.before, feeds)
+        actual, _ = _outputs(self.forms.after, feeds)
+        if expected is None or actual is None:
+            return None
+        elements, patched = [], []
+        for left, right in zip(expected, actual, strict=True):
+            if left.shape != right.shape or left.dtype != right.dtype:
+                return None
+            wide = [agreement.wide(value) for value in (left, right)]
+            same = (wide[0] == wide[1]) | (np.isnan(wide[0]) & np.isnan(wide[1]))
+            elements.append(~same & ~(np.isfinite(wide[0]) & np.isfinite(wide[1])))
+            patched.append(np.where(elements[-1], left, right))
+        return None if self._judge(plan, feeds, expected, patched) else elements
+
 
 def search(key: NodeKey, seconds: float = SECONDS, folder: Path | None = None) -> Certificate:
     """Convert the node of a key and search for a difference.
@@ -240,7 +277,9 @@ def search(key: NodeKey, seconds: float = SECONDS, folder: Path | None = None) -
     if few := work.few_sizes:
         words = (f"size {number} was only {ranges(sizes)}" for number, sizes in few.items())
         work.limits[FEW_SIZES] = ", ".join(words)
-    outcome = SearchOutcome.LIMITED if work.limits else SearchOutcome.CERTIFIED
+    # A bound that overflow sets is part of the certificate, and no value of it was left out.
+    is_certified = work.is_bounded and _EXTREME.issuperset(work.limits)
+    outcome = SearchOutcome.CERTIFIED if is_certified else SearchOutcome.LIMITED
     largest = _largest(key, work.limits)
     return answer(outcome, limits=work.limits, largest=largest, is_exact=work.is_exact)
 
@@ -325,6 +364,14 @@ def _nudged(
         if outputs is not None:
             runs.append(outputs)
     return runs
+
+
+def _finite(value: Array) -> Array:
+    """The same value, or a copy with 0 in place of infinity and NaN."""
+    if not _rounding(value):
+        return value
+    finite = np.isfinite(agreement.wide(value))
+    return value if finite.all() else np.where(finite, value, np.zeros_like(value))
 
 
 def _rounding(value: Array) -> float:

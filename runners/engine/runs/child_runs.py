@@ -173,9 +173,7 @@ def make_inputs(
     return Generated([Name(dataset.name) for dataset in generated], "")
 
 
-def _first(
-    folders: Sequence[Path], model: onnx.ModelProto, sizes: Sequence[int]
-) -> DataSet | None:
+def _first(folders: Sequence[Path], model: onnx.ModelProto, sizes: Sequence[int]) -> DataSet | None:
     """The first bundled data set, else the generated one of the smallest size that ran."""
     sets = [each for folder in folders if folder.is_dir() for each in datasets.read(folder, model)]
     fit = (each for each in sets if title_of(each.name) == f"{GENERATED}-{sizes[0]}")

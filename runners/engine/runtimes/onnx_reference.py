@@ -62,7 +62,7 @@ class _Reference:
             opset = bodies.opset(model) or int(onnx.defs.onnx_opset_version())
             own = [_zip_map(), _gather_elements(), _global_max_pool(), _cast(opset)]
             if opset < _FIRST_ALIGNED_BY_SHAPE:
-                own += map(_aligned, _ALIGNED)
+                own += [*map(_aligned, _ALIGNED), _sloped()]
             if opset in _TRAINS_BY_OUTPUTS:
                 _expect_no_training(model)
                 own.append(_batch_normalization())
@@ -168,9 +168,10 @@ def implemented_opset(operator: str, opset: int) -> int:
 
     It has few implementations of older definitions; for all other models it follows the newest. An
     operator without an implementation is computed by the function of its own definition, `Cast` by
-    its own tables (`_cast`), and operators of two inputs by `_aligned` before opset 7.
+    its own tables (`_cast`), and operators of two inputs by `_aligned` and `_sloped` before opset 7.
     """
-    if operator == "Cast" or (operator in _ALIGNED and opset < _FIRST_ALIGNED_BY_SHAPE):
+    is_old = opset < _FIRST_ALIGNED_BY_SHAPE
+    if operator == "Cast" or (is_old and operator in {*_ALIGNED, "PRelu"}):
         return opset
     from onnx.reference.ops import _op_list  # noqa: PLC0415
 
@@ -285,6 +286,23 @@ def _aligned(op: str) -> Any:
     # The evaluator reads the name of the operator from that of the class.
     Aligned.__name__ = op
     return Aligned
+
+
+@functools.cache
+def _sloped() -> Any:
+    """Make `PRelu` have one slope, or one for each channel, as defined up to opset 6."""
+
+    class PRelu(OpRun):
+        op_domain = ""
+
+        def _run(self, x: Any, slope: Any) -> tuple[Any]:
+            if slope.size > 1:
+                if slope.shape != x.shape[1:2]:
+                    raise ValueError(f"the slopes {slope.shape} are not one for each channel")
+                slope = slope.reshape(-1, *[1] * (x.ndim - 2))
+            return (np.where(x > 0, x, x * slope).astype(x.dtype),)
+
+    return PRelu
 
 
 @functools.cache

@@ -242,7 +242,8 @@ class _UpgradeAttempts:
         runtime = REFERENCE if is_newer else ONNXRUNTIME
         changed = frozenset(attempt.changed)
         tag = f"opset{attempt.target}"
-        result = parity.judge(candidate, runtime, tag, changed, attempt.twin)
+        later = self._citations.task(attempt.target)
+        result = parity.judge(candidate, runtime, tag, changed, attempt.twin, later)
         is_not_loading = result.status == TargetStatus.NOT_LOADING
         if is_not_loading and parity.has_no_baseline and not is_newer:
             # The runtime runs neither model; the reference may run both.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import ml_dtypes
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -56,6 +57,13 @@ def for_not_a_number(case):
     same = case.add("Softplus", [case.input(0)])
     zero = case.value(0, TensorProto.FLOAT)
     case.add("Where", [case.add("IsNaN", [same]), zero, same], case.output(0))
+
+
+def for_enormous_values(case):
+    size = case.add("Abs", [case.input(0)])
+    enormous = case.add("Greater", [size, case.value(1e36, TensorProto.FLOAT)])
+    same = case.add("Softplus", [case.input(0)])
+    case.add("Where", [enormous, case.value(1, TensorProto.FLOAT), same], case.output(0))
 
 
 def as_is(case):
@@ -126,8 +134,28 @@ def test_sums_in_another_order_are_certified_up_to_rounding():
     """From opset 19 on, ONNX Runtime sums averages in another order."""
     key = only_key(old("AveragePool", 10, {"x": floats(1, 3, 9, 9)}, kernel_shape=[7, 7]), 10)
     certificate = search.search(key)
-    assert certificate.outcome == SearchOutcome.LIMITED
+    assert certificate.outcome == SearchOutcome.CERTIFIED
     assert not certificate.is_exact
+
+
+def test_values_whose_sums_overflow_bound_a_certificate():
+    """Both forms of AveragePool overflow above the bound, at other values."""
+    key = only_key(old("AveragePool", 10, {"x": floats(1, 3, 9, 9)}, kernel_shape=[7, 7]), 10)
+    certificate = search.search(key)
+    assert certificate.outcome == SearchOutcome.CERTIFIED
+    assert 0 < certificate.largest < np.finfo(np.float32).max
+    assert ValueKind.RANGE in certificate.limits
+    assert certificate.uncovered([{}], 1.0) == ""
+    assert "only for values up to" in certificate.uncovered([{}], 1e36)
+
+
+@pytest.mark.parametrize("faulty_rule", [for_enormous_values], indirect=True)
+@pytest.mark.usefixtures("faulty_rule")
+def test_a_difference_on_large_values_that_is_no_overflow_is_a_limit(monkeypatch):
+    monkeypatch.setattr(search, "CONTINUOUS", {"Softplus"})
+    certificate = search.search(only_key(softplus(), 21))
+    assert certificate.outcome == SearchOutcome.LIMITED
+    assert ValueKind.RANGE in certificate.limits
 
 
 def test_what_a_model_needs_beyond_the_domain_is_named():
@@ -172,11 +200,11 @@ def test_a_node_that_cannot_be_converted_says_why():
 
 
 def test_a_node_that_the_runtime_does_not_run_says_why():
-    """The reference has no implementation of GRU of opset 3, which resets another value."""
-    feeds = {"x": floats(2, 3, 4), "w": floats(1, 15, 4), "r": floats(1, 15, 5)}
-    certificate = search.search(only_key(old("GRU", 1, feeds, hidden_size=5), 1))
+    """The reference is not asked, since it takes Softmax of opset 12 over one axis."""
+    model = old("Softmax", 12, {"x": X.astype(ml_dtypes.bfloat16)}, kind=TensorProto.BFLOAT16)
+    certificate = search.search(only_key(model, 12))
     assert certificate.outcome == SearchOutcome.NOT_RUN
-    assert "GRU(1)" in certificate.reason
+    assert "Softmax(11)" in certificate.reason
 
 
 @pytest.mark.parametrize(
@@ -389,5 +417,5 @@ def test_nodes_inside_functions_have_keys():
 def test_certificates_of_usual_nodes_come_with_the_hub(op, opset, shape, attributes):
     """If a rule changed: `python benchmarks/opset_upgrade.py --certificates --write`."""
     model = old(op, opset, {"x": floats(*shape)}, **attributes)
-    row = certificates.shipped()[converted(only_key(model, opset)).digest]
+    row = certificates.shipped(converted(only_key(model, opset)).digest)
     assert (row.op, row.outcome in EQUAL) == (op, True)

@@ -76,7 +76,7 @@ def lay_along_the_last_axes(case: Case) -> None:
 
 @rule("gemm-broadcast", "Gemm", source=6, target=7, accepts=1)
 def gemm(case: Case) -> None:
-    # Without `broadcast`, the third input has the shape of the product, which opset 7 takes as well.
+    # Without `broadcast`, the third input has the shape of the product, which opset 7 takes, too.
     case.again("broadcast")
 
 
