@@ -1,8 +1,9 @@
 """Search for inputs on which a converted node differs from the original.
 
 The node alone is converted and both models run on the inputs of `domains`, without graph
-optimisation, for a limited time: in ONNX Runtime, or in the reference where it has no kernel. Without a difference the result is a certificate, which states
-what was searched; with one it is the smallest inputs that were seen to differ.
+optimisation, for a limited time: in ONNX Runtime, or in the reference where it has no kernel.
+Without a difference the result is a certificate, which states what was searched; with one it is the
+smallest inputs that were seen to differ.
 """
 
 from __future__ import annotations
@@ -204,7 +205,7 @@ class _Search:
         return reason
 
     def _overflows(self, plan: InputPlan, feeds: dict[str, Array]) -> bool:
-        """Whether both forms differ by overflow alone, in sums and products that no definition orders.
+        """Whether both forms differ by overflow alone, of sums that no definition orders.
 
         Then one of them is infinite or NaN where they differ, though the inputs are finite. Of
         inputs that are not, the same elements must differ with zeros in place of these.

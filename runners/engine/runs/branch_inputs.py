@@ -2,9 +2,9 @@
 
 A condition such as "the sampling rate is 16000" has a branch that no input enters whose rate is as
 the card declares it. The branch is part of the model all the same. So one data set that ran is
-varied: the inputs that decide get the constants that they are compared with, and values beside them.
-A branch may need other sizes than its sibling (half the samples at half the rate, for example), so
-sizes are tried as they are, halved and doubled.
+varied: the inputs that decide get the constants that they are compared with, and values beside
+them. A branch may need other sizes than its sibling (half the samples at half the rate, for
+example), so sizes are tried as they are, halved and doubled.
 """
 
 from __future__ import annotations

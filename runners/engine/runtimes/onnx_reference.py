@@ -168,7 +168,7 @@ def implemented_opset(operator: str, opset: int) -> int:
 
     It has few implementations of older definitions; for all other models it follows the newest. An
     operator without an implementation is computed by the function of its own definition, `Cast` by
-    its own tables (`_cast`), and operators of two inputs by `_aligned` and `_sloped` before opset 7.
+    its own tables (`_cast`), and operators of two inputs as `_aligned` and `_sloped` say.
     """
     is_old = opset < _FIRST_ALIGNED_BY_SHAPE
     if operator == "Cast" or (is_old and operator in {*_ALIGNED, "PRelu"}):
