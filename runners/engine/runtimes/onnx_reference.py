@@ -16,13 +16,12 @@ import onnx
 from onnx import external_data_helper
 from onnx.reference import ReferenceEvaluator, op_run
 from onnx.reference.op_run import OpRun
-from onnx.reference.ops import op_conv
 from onnx.reference.ops._op_list import load_op
 
 from hub.protocol.vocabularies import REFERENCE
 from runners.engine.onnx_files import bodies, special_values
 from runners.engine.onnx_files.datasets import Value
-from runners.engine.runtimes import LoadError, Run, Runtime, UnsupportedModelError
+from runners.engine.runtimes import LoadError, Run, Runtime, UnsupportedModelError, windows
 from runners.engine.runtimes.exposing import expose
 
 _MOST_DENSE = 1 << 24
@@ -33,7 +32,6 @@ _TRAINS_BY_OUTPUTS = range(7, 14)
 # Operators whose second input an attribute aligns with an axis of the first, before this opset.
 _FIRST_ALIGNED_BY_SHAPE = 7
 _ALIGNED = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Less", "Greater", "Equal")
-_PLAIN_COLUMNS: Any = op_conv.im2col
 
 
 class _Reference:
@@ -76,8 +74,7 @@ class _Reference:
             # It says so in many classes of its own.
             kind = UnsupportedModelError if "mplement" in words else LoadError
             raise kind(words) from None
-        # Seven eighths of a convolution's time are spent on indices of all elements.
-        op_conv.im2col = columns_of_windows
+        windows.replace_in_evaluator()
         names = set(evaluator.input_names)
         optional = {
             port.name
@@ -192,36 +189,6 @@ def _densify(model: Any) -> None:
             return
         graph.initializer.append(bodies.dense(sparse))
     del graph.sparse_initializer[:]
-
-
-def columns_of_windows(
-    values: Any, kernel: Sequence[int], pads: Sequence[int], strides: Sequence[int],
-    dilations: Sequence[int] | None = None,
-) -> tuple[Any, tuple[int, ...]]:  # fmt: skip
-    """The matrix of the windows of a convolution, with the elements of `im2col` in its order.
-
-    It is copied from a view of the padded input, without an index for each element.
-    """
-    count, steps = len(kernel), dilations or [1] * len(kernel)
-    spans = [(size - 1) * step + 1 for size, step in zip(kernel, steps, strict=True)]
-    padding = list(zip(pads[:count], pads[count:], strict=True))
-    sizes = [
-        (size + sum(pad) - span) // stride + 1
-        for size, pad, span, stride in zip(values.shape[2:], padding, spans, strides, strict=True)
-    ]
-    if min(sizes) < 1:
-        plain: tuple[Any, tuple[int, ...]] = _PLAIN_COLUMNS(
-            values, kernel, pads, strides, dilations
-        )
-        return plain
-    padded = np.pad(values, [(0, 0), (0, 0), *padding])
-    windows = np.lib.stride_tricks.sliding_window_view(padded, spans, tuple(range(2, 2 + count)))
-    places = (slice(None), slice(None), *(slice(None, None, stride) for stride in strides))
-    windows = windows[(*places, *(slice(None, None, step) for step in steps))]
-    # From (batch, channel, places, kernel) to (channel, kernel) by (batch, places).
-    order = (1, *range(2 + count, 2 + 2 * count), 0, *range(2, 2 + count))
-    rows = values.shape[1] * math.prod(kernel)
-    return windows.transpose(order).reshape(rows, -1), tuple(sizes)
 
 
 @functools.cache
