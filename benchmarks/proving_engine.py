@@ -40,11 +40,13 @@ def work(model: str, made: str, store: str) -> None:
     from runners.engine.certificates import certificate
     from runners.engine.confine import probe
     from runners.engine.conformance.checks import CHECKS
+    from runners.engine.server import server
 
     onnxruntime.disable_telemetry_events()
     layers = probe.probe().layers
+    server.use_libraries()
     if store == "empty":
-        certificate.shipped = dict  # type: ignore[assignment]
+        certificate.shipped = lambda _: None
     # The comparison with the reference is a job that comes after the first evidence.
     quick = [check for check in CHECKS if check != "reference"]
     jobs = {

@@ -189,3 +189,36 @@ def hidden_by_emptiness():
         helper.make_node("Compress", ["all", "all_far"], ["y"], axis=0),
     ]
     return _model(nodes, [*stored, _number(FAR, "threshold"), flat])
+
+
+def branch_for_another_rate(rate=16000):
+    """Eight samples at one rate, and four at all others, each with a Softmax of opset 11."""
+    weights = [
+        numpy_helper.from_array(np.ones((size, 2), np.float32), f"w{size}") for size in (8, 4)
+    ]
+    bodies = [
+        helper.make_graph(
+            [
+                helper.make_node("MatMul", ["x", f"w{size}"], [f"p{size}"]),
+                helper.make_node("Softmax", [f"p{size}"], [f"s{size}"], axis=1),
+                helper.make_node("Add", [f"p{size}", f"s{size}"], [f"y{size}"]),
+            ],
+            f"of {size}",
+            [],
+            [helper.make_tensor_value_info(f"y{size}", TensorProto.FLOAT, None)],
+        )
+        for size in (8, 4)
+    ]
+    nodes = [
+        helper.make_node("Equal", ["rate", "usual"], ["is_usual"]),
+        helper.make_node(
+            "If", ["is_usual"], ["y"], name="rates", then_branch=bodies[0], else_branch=bodies[1]
+        ),
+    ]
+    return samples.model(
+        nodes,
+        [port("x", (None, None)), port("rate", (), TensorProto.INT64)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [*weights, numpy_helper.from_array(np.array(rate, np.int64), "usual")],
+        opset=11,
+    )

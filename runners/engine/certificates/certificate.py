@@ -46,7 +46,7 @@ class Certificate:
     inputs, None without such a limit and 0 where integers may be what the nodes differ on.
     `answers` says why the original refuses inputs that the converted node takes. `is_exact`: all
     outputs were equal bit by bit, and not up to rounding; `is_complete`: nothing was left out for
-    want of time.
+    want of time. `runtime` ran both forms if it is not ONNX Runtime.
     """
 
     key: str
@@ -65,6 +65,7 @@ class Certificate:
     is_exact: bool = False
     is_complete: bool = False
     counterexample: Counterexample | None = None
+    runtime: str = ""
 
     def uncovered(self, sizes: Iterable[dict[int, int]], largest: float | None) -> str:
         """What a model needs beyond the domain of this certificate; empty if nothing.
@@ -111,12 +112,17 @@ def write(path: Path, certificates: Iterable[Certificate]) -> None:
     path.write_bytes(gzip.compress(lines.encode(), mtime=0))
 
 
+def shipped(key: str) -> Certificate | None:
+    """The certificate of a key that comes with the hub; None without one."""
+    row = _rows().get(key)
+    return None if row is None else Certificate.from_json(row)
+
+
 @cache
-def shipped() -> dict[str, Certificate]:
-    """The certificates that come with the hub, by their keys."""
-    lines = gzip.decompress(SHIPPED.read_bytes()).decode().splitlines()
-    rows = (Certificate.from_json(json.loads(line)) for line in lines)
-    return {row.key: row for row in rows}
+def _rows() -> dict[str, Any]:
+    # Read as certificates one by one, since a model needs a few of more than a thousand.
+    lines = gzip.decompress(SHIPPED.read_bytes()).splitlines()
+    return {row["key"]: row for row in map(json.loads, lines)}
 
 
 def ranges(sizes: Iterable[int]) -> str:

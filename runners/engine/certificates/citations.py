@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -81,6 +82,10 @@ class Citations:
         self._seconds = MOST_SECONDS
         self.searched: dict[str, Certificate] = {}
 
+    def task(self, target: int) -> dict[str, Callable[[], list[dict[str, Any]]]]:
+        """The task that looks for the nodes that a conversion changes, by the name of its stage."""
+        return {f"keys to {target}": partial(changed_nodes, self._job.model, target)}
+
     def of(self, target: int, largest: float | None) -> tuple[NodeCertificate, ...] | str:
         """What certifies each node that the conversion to `target` changes.
 
@@ -88,7 +93,8 @@ class Citations:
         text says why nothing is known. Raises JobError if a child answers something else.
         """
         job = self._job
-        ending = job.stage("keys", lambda: changed_nodes(job.model, target), writes=False)
+        [(name, task)] = self.task(target).items()
+        ending = job.stage(name, task, writes=False)
         if ending.kind != EndingKind.ANSWERED:
             return f"looking for the changed nodes {job.cause(ending)}"
         rows = _read(lambda: _READER.read(list[ChangedNodes], ending.answer))
@@ -97,7 +103,7 @@ class Citations:
     def _cite(self, row: ChangedNodes, largest: float | None) -> NodeCertificate:
         if row.key is None:
             return NodeCertificate(row.op, "", row.nodes, SearchOutcome.NO_KEY, row.reason)
-        certified = certificate.shipped().get(row.digest) or self._search(row.digest, row.key)
+        certified = certificate.shipped(row.digest) or self._search(row.digest, row.key)
         if isinstance(certified, str):
             return NodeCertificate(row.op, row.digest, row.nodes, SearchOutcome.NOT_RUN, certified)
         if certified.outcome not in EQUAL:
@@ -105,7 +111,8 @@ class Citations:
             return NodeCertificate(row.op, row.digest, row.nodes, certified.outcome, reason)
         sizes = ({int(place): size for place, size in fixed.items()} for fixed in row.sizes)
         gap = certified.uncovered(sizes, largest)
-        limits = gap or ", ".join(certified.limits)
+        by = [f"run by {certified.runtime} alone"] if certified.runtime else []
+        limits = gap or ", ".join([*certified.limits, *by])
         return NodeCertificate(
             row.op,
             row.digest,
@@ -113,7 +120,8 @@ class Citations:
             certified.outcome,
             limits[:_REASON_CHARACTERS],
             covers=not gap,
-            exact=certified.is_exact,
+            # The kernels of the runtime that the model runs in may round otherwise.
+            exact=certified.is_exact and not certified.runtime,
         )
 
     def _search(self, digest: str, key: NodeKey) -> Certificate | str:

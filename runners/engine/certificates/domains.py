@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -45,7 +45,9 @@ LARGE_SHARE_OF_HALF = 2.0**-6
 _RANKS = (4, 3, 2, 1)
 _UNKNOWN = 1000
 # Gates of recurrent operators: so many times `hidden_size` is the second size of their weights.
-_GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+# From this opset on, GroupNormalization has a scale for each channel.
+_FIRST_PER_CHANNEL = 21
 
 
 class ValueKind(StrEnum):
@@ -88,28 +90,44 @@ def plans(key: NodeKey) -> Iterator[InputPlan]:
         for plan in _of_rank(classes, dict(key.sizes), implied, seed, rank):
             sizes = plan.sizes | implied
             # ONNX Runtime ends its process on empty inputs of such nodes.
-            if not implied or all(sizes.values()):
+            if key.op not in GATES or all(sizes.values()):
                 yield replace(plan, sizes=sizes)
 
 
 def implied_sizes(key: NodeKey) -> dict[int, int]:
-    """Sizes, by size class, that the attributes of a recurrent node leave no choice of.
-
-    By the definitions of LSTM, GRU and RNN: weights, biases, first states and peepholes have as
-    many rows as there are directions, and a multiple of `hidden_size`.
-    """
-    gates = _GATES.get(key.op)
-    if gates is None:
-        return {}
+    """Sizes, by size class, that the attributes of a node leave no choice of."""
     node = onnx.NodeProto.FromString(key.node)
     values = {attribute.name: attribute for attribute in node.attribute}
+    shapes: Mapping[int, tuple[int | None, ...]] = {}
+    if key.op in GATES:
+        shapes = _recurrent_shapes(GATES[key.op], values)
+    elif key.op == "GroupNormalization" and key.source < _FIRST_PER_CHANNEL:
+        # Scale and bias have an element for each group, later for each channel.
+        groups = (values["num_groups"].i,)
+        shapes = {1: groups, 2: groups}
+    sizes: dict[int, int] = {}
+    for position, name in enumerate(node.input):
+        kind = key.inputs[int(name.removeprefix("i"))] if name else None
+        pairs = zip(kind.classes or () if kind else (), shapes.get(position, ()), strict=False)
+        sizes.update((number, size) for number, size in pairs if size is not None)
+    return sizes
+
+
+def _recurrent_shapes(
+    gates: int, values: Mapping[str, onnx.AttributeProto]
+) -> dict[int, tuple[int | None, ...]]:
+    """The sizes of the inputs of LSTM, GRU and RNN by position, None where they are free.
+
+    By their definitions, weights, biases, first states and peepholes have as many rows as there are
+    directions, and a multiple of `hidden_size`.
+    """
     hidden = values["hidden_size"].i if "hidden_size" in values else None
     direction = values["direction"].s if "direction" in values else b"forward"
     rows, free = 2 if direction == b"bidirectional" else 1, None
     is_batch_first = "layout" in values and values["layout"].i == 1
     state = (free, rows, hidden) if is_batch_first else (rows, free, hidden)
     wide = None if hidden is None else gates * hidden
-    shapes = {
+    return {
         1: (rows, wide, free),
         2: (rows, wide, hidden),
         3: (rows, None if wide is None else 2 * wide),
@@ -117,12 +135,6 @@ def implied_sizes(key: NodeKey) -> dict[int, int]:
         6: state,
         7: (rows, None if hidden is None else 3 * hidden),
     }
-    sizes: dict[int, int] = {}
-    for position, name in enumerate(node.input):
-        kind = key.inputs[int(name.removeprefix("i"))] if name else None
-        pairs = zip(kind.classes or () if kind else (), shapes.get(position, ()), strict=False)
-        sizes.update((number, size) for number, size in pairs if size is not None)
-    return sizes
 
 
 def _of_rank(
@@ -172,7 +184,7 @@ def joint_plans(key: NodeKey, ran: Sequence[dict[int, int]]) -> Iterator[InputPl
     """
     seed = zlib.crc32(key.digest.encode())
     generator = np.random.default_rng(seed)
-    own, pool = dict(key.sizes), _sizes_of(key)
+    own, pool, implied = dict(key.sizes), _sizes_of(key), implied_sizes(key)
     # The node may need the model's own sizes, and others that are equal to some of them.
     few = sorted({*own.values(), 1, 2, 3})
     kinds = list(ValueKind)
@@ -191,7 +203,8 @@ def joint_plans(key: NodeKey, ran: Sequence[dict[int, int]]) -> Iterator[InputPl
             sizes = {place: int(generator.choice(few)) for place in classes} | own
         else:
             sizes = {place: int(generator.choice(pool)) for place in classes}
-        yield InputPlan(sizes, kinds[number // 4 % len(kinds)], seed + 5000 + number, rank)
+        kind = kinds[number // 4 % len(kinds)]
+        yield InputPlan(sizes | implied, kind, seed + 5000 + number, rank)
 
 
 def _sizes_of(key: NodeKey) -> list[int]:
@@ -220,7 +233,7 @@ def inputs(key: NodeKey, plan: InputPlan) -> dict[str, Array] | None:
     """The inputs of a plan by name; None if they have too many elements."""
     own = dict(key.sizes)
     is_own = bool(own) and all(plan.sizes.get(number) == size for number, size in own.items())
-    most = MOST_OWN_ELEMENTS if is_own or key.op in _GATES else MOST_ELEMENTS
+    most = MOST_OWN_ELEMENTS if is_own or key.op in GATES else MOST_ELEMENTS
     feeds: dict[str, Array] = {}
     generator = np.random.default_rng(plan.seed)
     for place, kind in enumerate(key.inputs):
@@ -281,7 +294,7 @@ _PARAMETERS: dict[tuple[str, int], Callable[..., Any]] = {
     # Counted from opset 11 on without the data: a region of interest, the scales, the sizes.
     ("Resize", 0): lambda shape, *_: np.repeat([0, 1], len(shape)),
     ("Resize", 2): lambda shape, _, generator: generator.integers(1, 9, len(shape)),
-    **{(op, 4): _lengths for op in _GATES},
+    **{(op, 4): _lengths for op in GATES},
     **{
         (f"Reduce{name}", 1): _some_axes
         for name in (

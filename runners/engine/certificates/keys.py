@@ -254,6 +254,10 @@ def _input(name: str, scope: Scope, numbers: dict[str | int, int]) -> InputKind 
     tensor_type = getattr(scope.type(name), "tensor_type", None)
     if tensor_type is None or not tensor_type.HasField("shape"):
         return InputKind(dtype, None)
+    if [dim.dim_value for dim in tensor_type.shape.dim if dim.HasField("dim_value")] == [0]:
+        # Such as the scales of a Resize that is given sizes: no other value is possible.
+        nothing = onnx.TensorProto(data_type=dtype, dims=[0])
+        return InputKind(dtype, (), nothing.SerializeToString(deterministic=True))
     classes = []
     for place, dim in enumerate(tensor_type.shape.dim):
         word: str | int = f"{_FREE} {name} {place}"

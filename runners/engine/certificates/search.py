@@ -1,8 +1,9 @@
 """Search for inputs on which a converted node differs from the original.
 
 The node alone is converted and both models run on the inputs of `domains`, without graph
-optimisation, for a limited time. Without a difference the result is a certificate, which states
-what was searched; with one it is the smallest inputs that were seen to differ.
+optimisation, for a limited time: in ONNX Runtime, or in the reference where it has no kernel.
+Without a difference the result is a certificate, which states what was searched; with one it is the
+smallest inputs that were seen to differ.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import ml_dtypes
 import numpy as np
 
 from hub.protocol.node_certificates import SearchOutcome
-from hub.protocol.vocabularies import ONNXRUNTIME
+from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
 from runners.engine import runtimes
 from runners.engine.certificates import domains
 from runners.engine.certificates.certificate import (
@@ -35,7 +36,7 @@ from runners.engine.certificates.certificate import (
 from runners.engine.certificates.conversion import converted
 from runners.engine.certificates.domains import Array, InputPlan, ValueKind
 from runners.engine.certificates.keys import NodeKey
-from runners.engine.runs import agreement, noise
+from runners.engine.runs import agreement, noise, specification
 from runners.engine.runtimes import Run
 
 if TYPE_CHECKING:
@@ -87,13 +88,25 @@ _NUDGES = (3, 40)
 _EXTREME = frozenset({ValueKind.LARGE, ValueKind.MAGNITUDES, ValueKind.RANGE, ValueKind.SPECIAL})
 
 
+@dataclass(frozen=True, slots=True)
+class _Forms:
+    """A node before and after its conversion, in one runtime; before with graph optimisation, too.
+
+    `runtime` is empty for ONNX Runtime.
+    """
+
+    before: Run
+    optimised: Run
+    after: Run
+    runtime: str = ""
+
+
 @dataclass(slots=True)
 class _Search:
     """A search in progress, up to `deadline` seconds of this process's processor time."""
 
     key: NodeKey
-    originals: tuple[Run, Run]
-    after: Run
+    forms: _Forms
     deadline: float
     runs: int = 0
     refused: int = 0
@@ -107,6 +120,8 @@ class _Search:
     sizes_together: list[dict[int, int]] = field(default_factory=list)
     is_exact: bool = True
     is_complete: bool = False
+    # Whether all differences on extreme values are overflows.
+    is_bounded: bool = True
 
     def difference(self) -> tuple[str, Counterexample] | None:
         """Run until a difference within the usual values is noticed; None without one."""
@@ -121,6 +136,7 @@ class _Search:
                 self.limits.setdefault(EMPTY, reason)
             elif plan.values in _EXTREME:
                 self.limits.setdefault(plan.values, reason)
+                self.is_bounded = self.is_bounded and self._overflows(plan, feeds)
             else:
                 samples = tuple(f"{name}: {_sample(value)}" for name, value in feeds.items())
                 sizes = {str(number): size for number, size in plan.sizes.items()}
@@ -152,8 +168,8 @@ class _Search:
 
     def _run(self, plan: InputPlan, feeds: dict[str, Array]) -> str:
         """How the outputs of both models differ on these inputs; empty if they do not."""
-        expected, error = _outputs(self.originals[0], feeds)
-        actual, new_error = _outputs(self.after, feeds)
+        expected, error = _outputs(self.forms.before, feeds)
+        actual, new_error = _outputs(self.forms.after, feeds)
         if actual is None and expected is not None:
             return f"refused: {new_error}"
         if expected is None or actual is None:
@@ -177,16 +193,50 @@ class _Search:
     def _judge(
         self, plan: InputPlan, feeds: dict[str, Array], expected: list[Any], actual: list[Any]
     ) -> str:
-        optimised, _ = _outputs(self.originals[1], feeds)
+        optimised, _ = _outputs(self.forms.optimised, feeds)
         own = [expected] if optimised is None else [expected, optimised]
         generator = np.random.default_rng(plan.seed)
         reason = ""
         for count in _NUDGES if self.key.op in CONTINUOUS else (0,):
-            own += _nudged(self.originals[0], feeds, generator, count)
+            own += _nudged(self.forms.before, feeds, generator, count)
             reason = _beyond_noise(own, actual)
             if not reason:
                 break
         return reason
+
+    def _overflows(self, plan: InputPlan, feeds: dict[str, Array]) -> bool:
+        """Whether both forms differ by overflow alone, of sums that no definition orders.
+
+        Then one of them is infinite or NaN where they differ, though the inputs are finite. Of
+        inputs that are not, the same elements must differ with zeros in place of these.
+        """
+        finite = {name: _finite(value) for name, value in feeds.items()}
+        elements = self._overflowing(plan, finite) if self.key.op in CONTINUOUS else None
+        if elements is None or all(finite[name] is value for name, value in feeds.items()):
+            return elements is not None
+        own = self._overflowing(plan, feeds)
+        return own is not None and not any(
+            (of_all & ~of_finite).any() for of_all, of_finite in zip(own, elements, strict=True)
+        )
+
+    def _overflowing(self, plan: InputPlan, feeds: dict[str, Array]) -> list[Array] | None:
+        """Elements of each output that differ and are not finite in both forms.
+
+        None if others differ, too.
+        """
+        expected, _ = _outputs(self.forms.before, feeds)
+        actual, _ = _outputs(self.forms.after, feeds)
+        if expected is None or actual is None:
+            return None
+        elements, patched = [], []
+        for left, right in zip(expected, actual, strict=True):
+            if left.shape != right.shape or left.dtype != right.dtype:
+                return None
+            wide = [agreement.wide(value) for value in (left, right)]
+            same = (wide[0] == wide[1]) | (np.isnan(wide[0]) & np.isnan(wide[1]))
+            elements.append(~same & ~(np.isfinite(wide[0]) & np.isfinite(wide[1])))
+            patched.append(np.where(elements[-1], left, right))
+        return None if self._judge(plan, feeds, expected, patched) else elements
 
 
 def search(key: NodeKey, seconds: float = SECONDS, folder: Path | None = None) -> Certificate:
@@ -204,19 +254,16 @@ def search(key: NodeKey, seconds: float = SECONDS, folder: Path | None = None) -
         return answer(SearchOutcome.NOT_CONVERTED, pair.conversion.blocking[0].reason)
     with tempfile.TemporaryDirectory(prefix="hub-certificate-", dir=folder) as own:
         try:
-            before, optimised = (
-                _open(Path(own) / "before.onnx", pair.original, optimise=optimise)
-                for optimise in (False, True)
-            )
-            after = _open(Path(own) / "after.onnx", model, optimise=False)
+            forms = _open_both(Path(own), pair.original, model)
         except runtimes.LoadError as error:
             return answer(SearchOutcome.NOT_RUN, _brief(error, own))
-        work = _Search(key, (before, optimised), after, deadline)
-        if domains.implied_sizes(key):
+        work = _Search(key, forms, deadline)
+        if key.op in domains.GATES:
             work.limits[EMPTY] = "not run, since the runtime ends its process on them"
         difference = work.difference()
     answer = partial(
         answer,
+        runtime=forms.runtime,
         runs=work.runs,
         refused=work.refused,
         sizes={str(number): ranges(sizes) for number, sizes in work.sizes.items()},
@@ -231,7 +278,9 @@ def search(key: NodeKey, seconds: float = SECONDS, folder: Path | None = None) -
     if few := work.few_sizes:
         words = (f"size {number} was only {ranges(sizes)}" for number, sizes in few.items())
         work.limits[FEW_SIZES] = ", ".join(words)
-    outcome = SearchOutcome.LIMITED if work.limits else SearchOutcome.CERTIFIED
+    # A bound that overflow sets is part of the certificate, and no value of it was left out.
+    is_certified = work.is_bounded and _EXTREME.issuperset(work.limits)
+    outcome = SearchOutcome.CERTIFIED if is_certified else SearchOutcome.LIMITED
     largest = _largest(key, work.limits)
     return answer(outcome, limits=work.limits, largest=largest, is_exact=work.is_exact)
 
@@ -256,9 +305,28 @@ def _largest(key: NodeKey, limits: dict[str, str]) -> float | None:
     return min((bound for bound in bounds if bound is not None), default=0.0)
 
 
-def _open(path: Path, model: onnx.ModelProto, *, optimise: bool) -> Run:
-    path.write_bytes(model.SerializeToString())
-    return runtimes.of(ONNXRUNTIME).open(path, optimise=optimise)
+def _open_both(folder: Path, original: onnx.ModelProto, model: onnx.ModelProto) -> _Forms:
+    """Load both forms in ONNX Runtime, or in the reference if it has no kernel of one of them.
+
+    The reference must follow the definitions of both operator sets. Raises LoadError.
+    """
+    before, after = folder / "before.onnx", folder / "after.onnx"
+    before.write_bytes(original.SerializeToString())
+    after.write_bytes(model.SerializeToString())
+    runtime, reference = runtimes.of(ONNXRUNTIME), runtimes.of(REFERENCE)
+    try:
+        optimised = runtime.open(before)
+        return _Forms(
+            runtime.open(before, optimise=False), optimised, runtime.open(after, optimise=False)
+        )
+    except runtimes.UnsupportedModelError:
+        if any(specification.unjudged(original, form) for form in (original, model)):
+            raise
+        alone = runtimes.attempt(reference.open, before)
+        other = runtimes.attempt(reference.open, after)
+        if isinstance(alone, Exception) or isinstance(other, Exception):
+            raise
+        return _Forms(alone, alone, other, REFERENCE)
 
 
 def _beyond_noise(own: list[list[Any]], actual: list[Any]) -> str:
@@ -297,6 +365,14 @@ def _nudged(
         if outputs is not None:
             runs.append(outputs)
     return runs
+
+
+def _finite(value: Array) -> Array:
+    """The same value, or a copy with 0 in place of infinity and NaN."""
+    if not _rounding(value):
+        return value
+    finite = np.isfinite(agreement.wide(value))
+    return value if finite.all() else np.where(finite, value, np.zeros_like(value))
 
 
 def _rounding(value: Array) -> float:

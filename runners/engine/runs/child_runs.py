@@ -23,7 +23,7 @@ from hub.protocol.vocabularies import REFERENCE
 from runners.engine import opsets, runtimes
 from runners.engine.onnx_files import bodies, datasets, text
 from runners.engine.onnx_files.datasets import DataSet, UnreadableDataError, Value
-from runners.engine.runs import agreement, generate, specification
+from runners.engine.runs import agreement, branch_inputs, generate, specification
 from runners.engine.runs.answers import (
     MOST_ROWS,
     Comparison,
@@ -35,7 +35,7 @@ from runners.engine.runs.answers import (
     Row,
     ShapeDifference,
 )
-from runners.engine.runs.generate import GENERATED, VARIED
+from runners.engine.runs.generate import GENERATED, SEARCHED, VARIED
 from runners.engine.runtimes import probing
 
 BUNDLED = "bundled"
@@ -150,11 +150,13 @@ def make_inputs(
     declared: Any = None,
     origin: str = GENERATED,
     examples: Path | None = None,
+    ran: Sequence[Path] = (),
 ) -> Generated:
     """Generate data sets, one for each size of free dimensions, into the folder `sets`.
 
     `declared` is the card's key `inputs`; `examples` is the folder of the version's files, which
-    has the example arrays that the card names.
+    has the example arrays that the card names. `ran` are folders of data sets that ran, of which
+    the first is varied in the search for inputs that enter branches.
     """
     model = load(path)
     inputs = declarations.parse(declared)
@@ -164,9 +166,19 @@ def make_inputs(
         return Generated([], text.message(str(error)))
     if origin == VARIED and (example := _example(examples, model, inputs, seed, sizes)):
         generated.append(example)
+    if origin == SEARCHED and (base := _first(ran, model, sizes)):
+        generated += branch_inputs.varied(model, base.inputs)
     for dataset in generated:
         datasets.write(sets / origin, dataset, model)
     return Generated([Name(dataset.name) for dataset in generated], "")
+
+
+def _first(folders: Sequence[Path], model: onnx.ModelProto, sizes: Sequence[int]) -> DataSet | None:
+    """The first bundled data set, else the generated one of the smallest size that ran."""
+    sets = [each for folder in folders if folder.is_dir() for each in datasets.read(folder, model)]
+    fit = (each for each in sets if title_of(each.name) == f"{GENERATED}-{sizes[0]}")
+    bundled = (each for each in sets if title_of(each.name) == each.name)
+    return next(bundled, None) or next(fit, None)
 
 
 def _example(

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from onnx import numpy_helper
-
 from hub.protocol.inputs import DeclaredInput
-from runners.engine.onnx_files import bodies
 from runners.engine.onnx_files.datasets import DataSet, Value, required_inputs
-from runners.engine.runs import specification
+from runners.engine.runs import branch_inputs, specification
 from runners.engine.runs.input_values import (
     LIMIT_BYTES,
     UNBOUNDED,
@@ -27,7 +23,7 @@ if TYPE_CHECKING:
     import onnx
 
 
-__all__ = ["CannotGenerateError", "datasets", "generate", "thresholds"]
+__all__ = ["CannotGenerateError", "datasets", "generate"]
 
 GENERATED = "generated"
 # For upgrades: other kinds of values, and a search for inputs that enter untested branches.
@@ -36,7 +32,6 @@ VARIED, SEARCHED = "varied", "searched"
 SWEPT = "swept"
 
 SIZES = (1, 2, 3)
-_COMPARISONS = frozenset({"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"})
 # Values that resemble pictures, counts, masks and range ends, besides normal and extreme ones.
 _OTHER_KINDS: tuple[Kind, ...] = ("uniform", "pixels", "sparse", "negative", "zeros", "large")
 # Scales of inputs in the search for untested branches.
@@ -109,12 +104,8 @@ def _varied(_model: onnx.ModelProto, seed: int, sizes: Sequence[int]) -> list[Pl
 def _searching(model: onnx.ModelProto, seed: int, sizes: Sequence[int]) -> list[Plan]:
     """Values that may enter untested branches: scaled ones, and those around constants compared."""
     size = sizes[len(sizes) // 2]
-    fills = [
-        fill
-        for threshold in thresholds(model)[:_MOST_THRESHOLDS]
-        for step in [max(abs(threshold) * 0.01, 1e-3)]
-        for fill in (threshold, threshold - step, threshold + step)
-    ]
+    some = branch_inputs.thresholds(model)[:_MOST_THRESHOLDS]
+    fills = [fill for threshold in some for fill in branch_inputs.around(threshold)]
     return [
         *(
             Plan(f"scaled-{place}", seed + 200 + place, size, "scaled", scale)
@@ -143,25 +134,3 @@ def _swept(model: onnx.ModelProto, seed: int, sizes: Sequence[int]) -> list[Plan
 
 
 _PLANS = {GENERATED: _usual, VARIED: _varied, SWEPT: _swept, SEARCHED: _searching}
-
-
-def thresholds(model: onnx.ModelProto) -> list[float]:
-    """The finite constants with which comparisons in any graph of the model compare."""
-    stored = {tensor.name: tensor for tensor in model.graph.initializer}
-    compared: list[str] = []
-    for node in bodies.nodes(model):
-        if node.op_type == "Constant":
-            for attribute in node.attribute:
-                if attribute.name == "value":
-                    stored.update(dict.fromkeys(node.output, attribute.t))
-        elif node.op_type in _COMPARISONS:
-            compared += node.input
-    values: list[float] = []
-    for name in dict.fromkeys(compared):
-        tensor = stored.get(name)
-        if tensor is None or tensor.external_data or math.prod(tensor.dims) != 1:
-            continue
-        value = float(numpy_helper.to_array(tensor).reshape(-1)[0])
-        if math.isfinite(value) and value not in values:
-            values.append(value)
-    return values

@@ -17,6 +17,7 @@ from typing import Any
 from hub.protocol.vocabularies import REFERENCE
 from runners.engine.confine.children import Ending, EndingKind
 from runners.engine.jobs import Job
+from runners.engine.onnx_files import datasets
 from runners.engine.runs import answers, child_runs, localise, specification
 from runners.engine.runs.answers import (
     Comparison,
@@ -65,8 +66,17 @@ class ModelUnderTest:
 
     def _prepare(self) -> Prepared:
         task = functools.partial(child_runs.prepare, self.job.model, self.job.work / "sets")
-        first = self._input_task(self._generated_root(0), GENERATED, SIZES[0])
-        self.job.ahead({"prepare": task, **first}, file_bytes=FILE_BYTES)
+        root = self._generated_root(0)
+        first = self._input_task(root, GENERATED, SIZES[0])
+        if self.runtime == REFERENCE:
+            self.job.ahead({"prepare": task, **first}, file_bytes=FILE_BYTES)
+        else:
+            # Of most models the first inputs run, and all that lie beside them.
+            self.sets[GENERATED] = root / GENERATED
+            beside = datasets.paths(self.job.request.files, self.job.request.entry)
+            origins = [GENERATED, *([BUNDLED] if beside else [])]
+            session = Session(self.runtime, origins, self.original, tag="0")
+            self.run_ahead([session], {}, first={"prepare": task, **first})
         ending = self.job.stage("prepare", task, file_bytes=FILE_BYTES)
         if ending.kind == EndingKind.ANSWERED:
             return answers.read(Prepared, ending.answer)
@@ -160,6 +170,7 @@ class ModelUnderTest:
             declared=self.declared,
             origin=origin,
             examples=self.job.input,
+            ran=[self.sets[BUNDLED], self.sets[GENERATED]],
         )
         return {f"generate {root.name} {origin}": task}
 
@@ -179,13 +190,14 @@ class ModelUnderTest:
         sessions: Sequence[Session],
         tasks: Mapping[str, Callable[[], Any]],
         origins: Sequence[str] = (),
+        first: Mapping[str, Callable[[], Any]] | None = None,
     ) -> None:
         """Make runs, and do tasks on their outputs, in one child, for later calls.
 
-        Sets of `origins` are generated before. What does not succeed is left to those calls. For
-        models that run fast: all together has the time of one run.
+        Before, the tasks in `first` are done, and sets of `origins` are generated. What does not
+        succeed is left to those calls. All together has the time of one run.
         """
-        todo: dict[str, Callable[[], Any]] = {}
+        todo: dict[str, Callable[[], Any]] = dict(first or {})
         for origin in origins:
             self.sets[origin] = self.place_of(origin)
             todo |= self._input_task(self.job.work / "sets", origin, self.sizes)

@@ -16,13 +16,12 @@ import onnx
 from onnx import external_data_helper
 from onnx.reference import ReferenceEvaluator, op_run
 from onnx.reference.op_run import OpRun
-from onnx.reference.ops import op_conv
 from onnx.reference.ops._op_list import load_op
 
 from hub.protocol.vocabularies import REFERENCE
 from runners.engine.onnx_files import bodies, special_values
 from runners.engine.onnx_files.datasets import Value
-from runners.engine.runtimes import LoadError, Run, Runtime, UnsupportedModelError
+from runners.engine.runtimes import LoadError, Run, Runtime, UnsupportedModelError, windows
 from runners.engine.runtimes.exposing import expose
 
 _MOST_DENSE = 1 << 24
@@ -30,7 +29,9 @@ _MOST_DENSE = 1 << 24
 _MOST_KEPT_BYTES = 1 << 30
 # Opsets where the number of outputs says whether a batch normalization trains.
 _TRAINS_BY_OUTPUTS = range(7, 14)
-_PLAIN_COLUMNS: Any = op_conv.im2col
+# Operators whose second input an attribute aligns with an axis of the first, before this opset.
+_FIRST_ALIGNED_BY_SHAPE = 7
+_ALIGNED = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Less", "Greater", "Equal")
 
 
 class _Reference:
@@ -58,6 +59,8 @@ class _Reference:
         try:
             opset = bodies.opset(model) or int(onnx.defs.onnx_opset_version())
             own = [_zip_map(), _gather_elements(), _global_max_pool(), _cast(opset)]
+            if opset < _FIRST_ALIGNED_BY_SHAPE:
+                own += [*map(_aligned, _ALIGNED), _sloped()]
             if opset in _TRAINS_BY_OUTPUTS:
                 _expect_no_training(model)
                 own.append(_batch_normalization())
@@ -71,8 +74,7 @@ class _Reference:
             # It says so in many classes of its own.
             kind = UnsupportedModelError if "mplement" in words else LoadError
             raise kind(words) from None
-        # Seven eighths of a convolution's time are spent on indices of all elements.
-        op_conv.im2col = columns_of_windows
+        windows.replace_in_evaluator()
         names = set(evaluator.input_names)
         optional = {
             port.name
@@ -162,10 +164,11 @@ def implemented_opset(operator: str, opset: int) -> int:
     """The opset whose definition of an operator the evaluator follows for a model of `opset`.
 
     It has few implementations of older definitions; for all other models it follows the newest. An
-    operator without an implementation is computed by the function of its own definition, and `Cast`
-    by its own tables (`_cast`).
+    operator without an implementation is computed by the function of its own definition, `Cast` by
+    its own tables (`_cast`), and operators of two inputs as `_aligned` and `_sloped` say.
     """
-    if operator == "Cast":
+    is_old = opset < _FIRST_ALIGNED_BY_SHAPE
+    if operator == "Cast" or (is_old and operator in {*_ALIGNED, "PRelu"}):
         return opset
     from onnx.reference.ops import _op_list  # noqa: PLC0415
 
@@ -186,36 +189,6 @@ def _densify(model: Any) -> None:
             return
         graph.initializer.append(bodies.dense(sparse))
     del graph.sparse_initializer[:]
-
-
-def columns_of_windows(
-    values: Any, kernel: Sequence[int], pads: Sequence[int], strides: Sequence[int],
-    dilations: Sequence[int] | None = None,
-) -> tuple[Any, tuple[int, ...]]:  # fmt: skip
-    """The matrix of the windows of a convolution, with the elements of `im2col` in its order.
-
-    It is copied from a view of the padded input, without an index for each element.
-    """
-    count, steps = len(kernel), dilations or [1] * len(kernel)
-    spans = [(size - 1) * step + 1 for size, step in zip(kernel, steps, strict=True)]
-    padding = list(zip(pads[:count], pads[count:], strict=True))
-    sizes = [
-        (size + sum(pad) - span) // stride + 1
-        for size, pad, span, stride in zip(values.shape[2:], padding, spans, strides, strict=True)
-    ]
-    if min(sizes) < 1:
-        plain: tuple[Any, tuple[int, ...]] = _PLAIN_COLUMNS(
-            values, kernel, pads, strides, dilations
-        )
-        return plain
-    padded = np.pad(values, [(0, 0), (0, 0), *padding])
-    windows = np.lib.stride_tricks.sliding_window_view(padded, spans, tuple(range(2, 2 + count)))
-    places = (slice(None), slice(None), *(slice(None, None, stride) for stride in strides))
-    windows = windows[(*places, *(slice(None, None, step) for step in steps))]
-    # From (batch, channel, places, kernel) to (channel, kernel) by (batch, places).
-    order = (1, *range(2 + count, 2 + 2 * count), 0, *range(2, 2 + count))
-    rows = values.shape[1] * math.prod(kernel)
-    return windows.transpose(order).reshape(rows, -1), tuple(sizes)
 
 
 @functools.cache
@@ -253,6 +226,50 @@ def _gather_elements() -> Any:
             return (data[tuple(places)],)
 
     return GatherElements
+
+
+@functools.cache
+def _aligned(op: str) -> Any:
+    """Make an operator of two inputs align them as its definitions up to opset 6 say.
+
+    With `broadcast`, the first axis of the second input is `axis` of the first one, and the last
+    axes are the same without `axis`. Without `broadcast`, both have the same shape.
+    """
+
+    class Aligned(load_op("", op, _FIRST_ALIGNED_BY_SHAPE)):  # type: ignore[misc]
+        op_domain = ""
+
+        def _run(self, a: Any, b: Any) -> Any:
+            broadcast, axis = (getattr(self, name, None) for name in ("broadcast", "axis"))
+            if not broadcast and a.shape != b.shape:
+                raise ValueError(f"the shapes {a.shape} and {b.shape} differ")
+            if broadcast and axis is not None:
+                behind = a.ndim - axis % max(a.ndim, 1) - b.ndim
+                b = b.reshape(*b.shape, *[1] * behind)
+            if np.broadcast_shapes(a.shape, b.shape) != a.shape:
+                raise ValueError(f"the shape {b.shape} does not fit into {a.shape}")
+            return super()._run(a, b)
+
+    # The evaluator reads the name of the operator from that of the class.
+    Aligned.__name__ = op
+    return Aligned
+
+
+@functools.cache
+def _sloped() -> Any:
+    """Make `PRelu` have one slope, or one for each channel, as defined up to opset 6."""
+
+    class PRelu(OpRun):
+        op_domain = ""
+
+        def _run(self, x: Any, slope: Any) -> tuple[Any]:
+            if slope.size > 1:
+                if slope.shape != x.shape[1:2]:
+                    raise ValueError(f"the slopes {slope.shape} are not one for each channel")
+                slope = slope.reshape(-1, *[1] * (x.ndim - 2))
+            return (np.where(x > 0, x, x * slope).astype(x.dtype),)
+
+    return PRelu
 
 
 @functools.cache

@@ -145,6 +145,8 @@ def _make_ready() -> Greeting:
         failure = probe.self_test(level.layers, _honest_work())
         if failure:
             broken = text.message(f"The libraries do not work inside the sandbox: {failure}")
+        else:
+            use_libraries()
     gc.collect()
     gc.freeze()
     if broken:
@@ -174,6 +176,21 @@ def _load_libraries() -> dict[str, str]:
     if len(versions) == 1:
         raise ImportError("neither onnxruntime nor another runtime is there")
     return versions
+
+
+def use_libraries() -> None:
+    """Use the libraries once, on models of one node of our own, so that no child does it again.
+
+    Their first use registers kernels, schemas and adapters, which takes a child longer than a small
+    model. No thread is left: a child would lack it.
+    """
+    import onnx  # noqa: PLC0415
+    from onnx import version_converter  # noqa: PLC0415
+
+    for name in {ONNXRUNTIME, REFERENCE}.intersection(runtimes.names()):
+        probing.highest(name)
+    oldest = onnx.load_from_string(probing.relu(opset=7, ir_version=8))
+    version_converter.convert_version(oldest, onnx.defs.onnx_opset_version())
 
 
 def _honest_work() -> Any:

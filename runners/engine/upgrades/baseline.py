@@ -62,6 +62,8 @@ class Baseline:
         self._ranges: InputRanges | None = None
         # The greatest absolute value inside the model; None where it is not measured.
         self.largest: float | None = None
+        # Whether a candidate is equal but for what graph optimisation rounds otherwise.
+        self.is_fused_otherwise = False
         # Whether one child may do the work of several.
         self._is_fast = False
         self._declared = declarations.parse(declared)

@@ -6,8 +6,7 @@ and no tolerance is chosen by data type. Otherwise a tolerance applies, and the 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -35,7 +34,7 @@ from runners.engine.upgrades.results import (
 )
 
 _WORST = ("max_abs", "max_rel", "p999_rel", "ulp_max")
-_GENERATED = (GENERATED, VARIED, SWEPT, SEARCHED)
+_GENERATED = (GENERATED, VARIED, SWEPT)
 # Processor seconds of the first generated inputs up to which the reference is asked, which is about
 # 100 times slower.
 _TIME_FOR_THE_REFERENCE = 0.5
@@ -55,18 +54,22 @@ class ParityCheck(Baseline):
         tag: str,
         changed: frozenset[str],
         twin: proofs.Proof | None = None,
+        later: Mapping[str, Callable[[], Any]] | None = None,
     ) -> CandidateResult:
         """Compare a candidate with all expected outputs.
 
         `changed` are the operators whose meaning differs between the two opsets. `twin` is the
         proof of a candidate with the same graph, whose operators mean the same: what the reference
-        and the values inside show holds for both.
+        and the values inside show holds for both. `later` are tasks of stages that follow where the
+        candidate is equal and has no twin.
         """
         rows: list[Row] = []
         answered: list[str] = []
+        self.is_fused_otherwise = False
         origins = [expected.origin for expected in self.expected]
         if self._is_fast and runtime == ONNXRUNTIME:
-            self._judge_ahead(Session(runtime, origins, candidate, tag=tag))
+            more = {**self._slow_tasks(candidate), **(later or {})} if twin is None else {}
+            self._judge_ahead(Session(runtime, origins, candidate, tag=tag), more)
         self.subject.attempts(runtime, origins, model_file=candidate, tag=tag)
         for expected in self.expected:
             origin = expected.origin
@@ -102,13 +105,20 @@ class ParityCheck(Baseline):
         status = TargetStatus.PARTIAL if is_partial else TargetStatus.EQUAL
         return CandidateResult(status, gaps, rows, runtime=runtime, proof=proof)
 
-    def _judge_ahead(self, session: Session) -> None:
-        """Run a candidate in one child and compare its outputs there."""
+    def _judge_ahead(self, session: Session, later: Mapping[str, Callable[[], Any]]) -> None:
+        """Run a candidate in one child, compare its outputs there, and do what comes later."""
         tasks: dict[str, Callable[[], Any]] = {}
         for expected, place in zip(self.expected, self.subject.results_of(session), strict=True):
             if expected.judge == ORIGINAL:
                 tasks |= self._noise_task((expected.results, *expected.own), place)
-        self.subject.run_ahead([session], tasks)
+        self.subject.run_ahead([session], {**tasks, **later})
+
+    def _slow_tasks(self, candidate: ModelFile) -> dict[str, Callable[[], Any]]:
+        """The tasks of the reference and of values inside; nothing where outputs show no noise."""
+        if any(expected.judge != ORIGINAL for expected in self.expected):
+            return {}
+        reference = self._reference_task(candidate) if self._is_reference_asked else {}
+        return {**reference, **self._inside_task(candidate)}
 
     def _optimiser_fault(self, candidate: ModelFile, runtime: str, origin: str, tag: str) -> str:
         """What the graph optimiser breaks in a candidate that it alone keeps from running."""
@@ -139,7 +149,10 @@ class ParityCheck(Baseline):
         A string says why they cannot be compared.
         """
         if expected.judge == ORIGINAL and runtime == ONNXRUNTIME:
-            return self._within_noise((expected.results, *expected.own), attempt.results)
+            noisy = self._within_noise((expected.results, *expected.own), attempt.results)
+            if isinstance(noisy, str) or noisy.agrees:
+                return noisy
+            return self._as_written(expected, attempt, candidate, tag) or noisy
         result = self.subject.compare(expected.results, attempt.results, self.tolerance)
         if expected.judge != REFERENCE or isinstance(result, str) or not result.agrees:
             return result
@@ -152,6 +165,26 @@ class ParityCheck(Baseline):
             return result
         strict = self._within_noise((expected.results,), run.results)
         return result if isinstance(strict, str) or strict.agrees else strict
+
+    def _as_written(
+        self, expected: ExpectedOutputs, attempt: Attempt, candidate: ModelFile, tag: str
+    ) -> Comparison | None:
+        """The comparison by tolerance if both forms are equal unoptimised, else None.
+
+        At another opset, passes of the optimiser fuse other nodes, whose sums have another order.
+        """
+        subject, origin = self.subject, expected.origin
+        before = subject.attempt(ONNXRUNTIME, origin, optimise=False)
+        after = subject.attempt(ONNXRUNTIME, origin, model_file=candidate, optimise=False, tag=tag)
+        if not before.ran == after.ran == expected.count:
+            return None
+        same = subject.compare(before.results, after.results, agreement.EXACT.name)
+        within = subject.compare(expected.results, attempt.results, self.tolerance)
+        if isinstance(same, str) or isinstance(within, str) or not (same.agreed and within.agreed):
+            return None
+        self.is_fused_otherwise = True
+        self.notes.append("without graph optimisation, both models are equal bit by bit")
+        return within
 
     def _noise_task(
         self, runs: tuple[Path, ...], actual: Path
@@ -192,6 +225,8 @@ class ParityCheck(Baseline):
         counts = {expected.origin: expected.count for expected in self.expected}
         generated = sum(counts.get(origin, 0) for origin in _GENERATED)
         is_declared = self._has_declared_values()
+        # Inputs that were searched may lie beyond what is declared.
+        searched = counts.get(SEARCHED, 0)
         outputs = [
             proofs.Output(
                 output.name,
@@ -207,7 +242,7 @@ class ParityCheck(Baseline):
             judges=tuple(name for name in (ORIGINAL, DATA, REFERENCE) if name in judges),
             bundled=counts.get(BUNDLED, 0),
             declared=generated if is_declared else 0,
-            generated=0 if is_declared else generated,
+            generated=searched if is_declared else generated + searched,
             nodes=None if trace is None else trace.nodes,
             ran=None if trace is None else trace.ran,
             worst=results.finite(worst.get("max_abs")),
@@ -235,23 +270,30 @@ class ParityCheck(Baseline):
             return Trace(prepared.nodes, prepared.nodes)
         return self._traced(runtime, candidate) if self.has_no_baseline else self._trace
 
+    @property
+    def _is_reference_asked(self) -> bool:
+        """Whether the original runs fast enough in ONNX Runtime on inputs that were generated."""
+        if not any(expected.origin == GENERATED for expected in self.expected):
+            return False
+        seconds = self.subject.attempt(ONNXRUNTIME, GENERATED).seconds
+        return seconds <= _TIME_FOR_THE_REFERENCE
+
+    def _reference_task(self, candidate: ModelFile) -> dict[str, Callable[[], ReferenceRuns]]:
+        """The task of `_reference_agrees`, by the name of its stage."""
+        forms = (self.subject.original, candidate)
+        task = partial(witnesses.reference, forms, self._witnesses(*REPEATED)[-1:], self.tolerance)
+        return {f"reference {candidate.path.name}": task}
+
     def _reference_agrees(self, candidate: ModelFile) -> bool:
         """Whether both models are equal in the reference, too, on one input.
 
         The reference counts only if it gives the outputs of ONNX Runtime for the original.
         """
-        subject = self.subject
-        usual = [expected for expected in self.expected if expected.origin == GENERATED]
-        seconds = subject.attempt(ONNXRUNTIME, GENERATED).seconds if usual else math.inf
-        if seconds > _TIME_FOR_THE_REFERENCE:
+        if not self._is_reference_asked:
             return False
-        ending = subject.run_stage(
-            "reference",
-            partial(
-                witnesses.reference,
-                (subject.original, candidate), self._witnesses()[-1:], self.tolerance
-            ),
-        )  # fmt: skip
+        subject = self.subject
+        [(name, task)] = self._reference_task(candidate).items()
+        ending = subject.run_stage(name, task)
         if ending.kind != EndingKind.ANSWERED:
             self.notes.append(f"the reference {subject.job.cause(ending)}")
             return False
@@ -259,25 +301,31 @@ class ParityCheck(Baseline):
         self.notes += filter(None, [answer.note])
         return answer.agrees
 
-    def _witnesses(self) -> list[tuple[Path, Path]]:
+    def _witnesses(self, *origins: str) -> list[tuple[Path, Path]]:
         """Folders of the inputs and outputs of which slow comparisons take the first data set."""
         return [
             (expected.sets, expected.results)
             for expected in self.expected
-            if expected.origin in REPEATED
+            if expected.origin in origins
         ]
+
+    def _inside_task(self, candidate: ModelFile) -> dict[str, Callable[[], Inside]]:
+        """The task of `_inside`, by the name of its stage."""
+        subject = self.subject
+        # The first of the searched inputs may be the only one that enters a branch.
+        origins = (*REPEATED, SEARCHED) if subject.prepared.bodies else REPEATED
+        task = partial(
+            candidates.inner_values,
+            *(subject.original, candidate, self._witnesses(*origins)),
+            *(self.tolerance, subject.job.work / "bodies"),
+        )
+        return {f"inside {candidate.path.name}": task}
 
     def _inside(self, candidate: ModelFile) -> Inside | None:
         """Compare intermediate values: a mask may hide a difference from every output."""
         subject = self.subject
-        ending = subject.run_stage(
-            "inside",
-            partial(
-                candidates.inner_values,
-                *(subject.original, candidate, self._witnesses()),
-                *(self.tolerance, subject.job.work / "bodies"),
-            ),
-        )
+        [(name, task)] = self._inside_task(candidate).items()
+        ending = subject.run_stage(name, task)
         if ending.kind == EndingKind.ANSWERED:
             inside = answers.read(Inside, ending.answer)
             if not inside.is_complete:

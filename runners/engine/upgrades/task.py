@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from hub.protocol.node_certificates import NodeCertificate
 from hub.protocol.proofs import BY_SCHEMA, Proof
 from hub.protocol.runtime_builds import PORTABLE
 from hub.protocol.vocabularies import ONNXRUNTIME, REFERENCE
@@ -242,7 +243,8 @@ class _UpgradeAttempts:
         runtime = REFERENCE if is_newer else ONNXRUNTIME
         changed = frozenset(attempt.changed)
         tag = f"opset{attempt.target}"
-        result = parity.judge(candidate, runtime, tag, changed, attempt.twin)
+        later = self._citations.task(attempt.target)
+        result = parity.judge(candidate, runtime, tag, changed, attempt.twin, later)
         is_not_loading = result.status == TargetStatus.NOT_LOADING
         if is_not_loading and parity.has_no_baseline and not is_newer:
             # The runtime runs neither model; the reference may run both.
@@ -306,13 +308,18 @@ class _UpgradeAttempts:
     def _cited(self, proof: Proof, attempt: TargetAttempt) -> Proof:
         """The proof with the certificates of the nodes that the conversion changes."""
         assert self._parity is not None  # noqa: S101 - a candidate was compared
+        parity = self._parity
         if attempt.twin is not None:
-            return replace(proof, certificates=attempt.twin.certificates)
-        self._job.tell(92, "certificates")
-        rows = self._citations.of(attempt.target, self._parity.largest)
+            rows: tuple[NodeCertificate, ...] | str | None = attempt.twin.certificates
+        else:
+            self._job.tell(92, "certificates")
+            rows = self._citations.of(attempt.target, parity.largest)
         if isinstance(rows, str):
-            self._parity.notes.append(rows)
+            parity.notes.append(rows)
             return proof
+        if parity.is_fused_otherwise and rows:
+            # What is optimised is no longer the node that the certificate is about.
+            rows = tuple(replace(row, exact=False) for row in rows)
         return replace(proof, certificates=rows)
 
     def _keep(

@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from hub.protocol.node_certificates import EQUAL, SearchOutcome
+from hub.protocol.vocabularies import REFERENCE
 from runners.engine.certificates import certificate as certificates
 from runners.engine.certificates import domains, keys, search
 from runners.engine.certificates.certificate import EMPTY, FEW_SIZES, Certificate, ranges
@@ -55,6 +56,13 @@ def for_not_a_number(case):
     same = case.add("Softplus", [case.input(0)])
     zero = case.value(0, TensorProto.FLOAT)
     case.add("Where", [case.add("IsNaN", [same]), zero, same], case.output(0))
+
+
+def for_enormous_values(case):
+    size = case.add("Abs", [case.input(0)])
+    enormous = case.add("Greater", [size, case.value(1e36, TensorProto.FLOAT)])
+    same = case.add("Softplus", [case.input(0)])
+    case.add("Where", [enormous, case.value(1, TensorProto.FLOAT), same], case.output(0))
 
 
 def as_is(case):
@@ -125,8 +133,28 @@ def test_sums_in_another_order_are_certified_up_to_rounding():
     """From opset 19 on, ONNX Runtime sums averages in another order."""
     key = only_key(old("AveragePool", 10, {"x": floats(1, 3, 9, 9)}, kernel_shape=[7, 7]), 10)
     certificate = search.search(key)
-    assert certificate.outcome == SearchOutcome.LIMITED
+    assert certificate.outcome == SearchOutcome.CERTIFIED
     assert not certificate.is_exact
+
+
+def test_values_whose_sums_overflow_bound_a_certificate():
+    """Both forms of AveragePool overflow above the bound, at other values."""
+    key = only_key(old("AveragePool", 10, {"x": floats(1, 3, 9, 9)}, kernel_shape=[7, 7]), 10)
+    certificate = search.search(key)
+    assert certificate.outcome == SearchOutcome.CERTIFIED
+    assert 0 < certificate.largest < np.finfo(np.float32).max
+    assert ValueKind.RANGE in certificate.limits
+    assert certificate.uncovered([{}], 1.0) == ""
+    assert "only for values up to" in certificate.uncovered([{}], 1e36)
+
+
+@pytest.mark.parametrize("faulty_rule", [for_enormous_values], indirect=True)
+@pytest.mark.usefixtures("faulty_rule")
+def test_a_difference_on_large_values_that_is_no_overflow_is_a_limit(monkeypatch):
+    monkeypatch.setattr(search, "CONTINUOUS", {"Softplus"})
+    certificate = search.search(only_key(softplus(), 21))
+    assert certificate.outcome == SearchOutcome.LIMITED
+    assert ValueKind.RANGE in certificate.limits
 
 
 def test_what_a_model_needs_beyond_the_domain_is_named():
@@ -171,9 +199,54 @@ def test_a_node_that_cannot_be_converted_says_why():
 
 
 def test_a_node_that_the_runtime_does_not_run_says_why():
-    certificate = search.search(only_key(old("PRelu", 6, {"x": X, "s": floats(3)}), 6))
+    """Softmax of opset 12 has no such type, and the reference follows a later definition."""
+    node = helper.make_node("Softmax", ["x"], ["y"], axis=1)
+    ports = [samples.value(name, TensorProto.BFLOAT16, (2, 3, 4)) for name in ("x", "y")]
+    model = samples.model([node], ports[:1], ports[1:], opset=12)
+    certificate = search.search(only_key(model, 12))
     assert certificate.outcome == SearchOutcome.NOT_RUN
-    assert "PRelu(6)" in certificate.reason
+    assert "bfloat16" in certificate.reason
+
+
+@pytest.mark.parametrize(
+    ("op", "feeds", "attributes"),
+    [
+        ("Add", {"x": floats(2, 3, 4), "s": floats(3)}, {"broadcast": 1, "axis": 1}),
+        ("Gemm", {"x": floats(2, 3), "s": floats(3, 4), "c": floats(4)}, {"broadcast": 1}),
+    ],
+)
+def test_a_node_without_a_kernel_is_run_by_the_reference(op, feeds, attributes):
+    certificate = search.search(only_key(old(op, 6, feeds, **attributes), 6))
+    assert certificate.outcome == SearchOutcome.CERTIFIED, certificate
+    assert certificate.runtime == REFERENCE
+
+
+def test_empty_inputs_keep_their_shape_behind_a_flattened_softmax():
+    certificate = search.search(only_key(old("Softmax", 9, {"x": X}, axis=1), 9))
+    assert certificate.outcome == SearchOutcome.CERTIFIED, certificate
+    assert all(sizes.startswith("0-40 ") for sizes in certificate.sizes.values())
+
+
+def test_an_input_that_a_model_fixes_to_be_empty_stays_empty():
+    """Resize of opset 11 has empty scales where it is given sizes."""
+    feeds = {
+        "x": floats(1, 2, 5, 6),
+        "r": np.zeros(0, np.float32),
+        "e": np.zeros(0, np.float32),
+        "s": np.array([1, 2, 7, 9], np.int64),
+    }
+    model = old("Resize", 11, feeds, mode="nearest", nearest_mode="floor")
+    certificate = search.search(only_key(model, 11))
+    assert certificate.outcome in EQUAL, certificate
+    assert certificate.runs > search.LEAST_RUNS
+
+
+def test_a_scale_for_each_group_has_as_many_elements_as_there_are_groups():
+    feeds = {"x": floats(2, 4, 3), "s": floats(2), "b": floats(2)}
+    model = old("GroupNormalization", 18, feeds, num_groups=2)
+    assert domains.implied_sizes(only_key(model, 18)) == {0: 2}
+    certificate = search.search(only_key(model, 18))
+    assert certificate.outcome in EQUAL, certificate
 
 
 @pytest.mark.parametrize(
@@ -345,5 +418,5 @@ def test_nodes_inside_functions_have_keys():
 def test_certificates_of_usual_nodes_come_with_the_hub(op, opset, shape, attributes):
     """If a rule changed: `python benchmarks/opset_upgrade.py --certificates --write`."""
     model = old(op, opset, {"x": floats(*shape)}, **attributes)
-    row = certificates.shipped()[converted(only_key(model, opset)).digest]
+    row = certificates.shipped(converted(only_key(model, opset)).digest)
     assert (row.op, row.outcome in EQUAL) == (op, True)

@@ -9,8 +9,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from hub.protocol import inputs as declarations
 from runners.engine import runtimes
-from runners.engine.runs import generate
-from runners.engine.runs.generate import GENERATED, SEARCHED, SWEPT, VARIED, datasets, thresholds
+from runners.engine.runs import branch_inputs, generate
+from runners.engine.runs.generate import GENERATED, SEARCHED, SWEPT, VARIED, datasets
 from tests import samples
 
 INT64 = TensorProto.INT64
@@ -271,7 +271,7 @@ def test_a_search_tries_the_thresholds_of_comparisons():
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, (2,))],
         [numpy_helper.from_array(np.float32(41.5), "limit")],
     )
-    assert thresholds(model) == [41.5]
+    assert branch_inputs.thresholds(model) == [41.5]
     filled = {float(one.inputs["x"][0]) for one in datasets(model, origin=SEARCHED)}
     assert any(value > 41.5 for value in filled)
     assert 41.5 in filled

@@ -11,9 +11,11 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.reference import op_run
 
+from hub.protocol.vocabularies import REFERENCE
 from runners.engine import runtimes
-from runners.engine.runtimes import onnx_reference, probing
+from runners.engine.runtimes import onnx_reference, probing, windows
 from tests import samples
+from tests.engine.opset_models import floats, old
 
 INSTALLED = [name for name in runtimes.names() if name in {"onnxruntime", "onnx-reference"}]
 
@@ -263,8 +265,8 @@ def test_columns_of_a_convolution_are_those_of_the_reference(kernel, stride, dil
     sides = [pads[0]] * count + [pads[1]] * count
     steps = None if dilation is None else [dilation] * count
     arguments = (inputs, kernel, sides, [stride] * count, steps)
-    columns, sizes = onnx_reference.columns_of_windows(*arguments)
-    expected, expected_sizes = onnx_reference._PLAIN_COLUMNS(*arguments)
+    columns, sizes = windows.columns_of_windows(*arguments)
+    expected, expected_sizes = windows.PLAIN_COLUMNS(*arguments)
     assert sizes == expected_sizes
     np.testing.assert_array_equal(columns, expected)
 
@@ -273,9 +275,34 @@ def test_a_kernel_larger_than_the_input_is_left_to_the_reference():
     inputs = np.zeros((1, 1, 2, 2), np.float32)
     arguments = (inputs, (4, 4), [0] * 4, [1, 1])
     with pytest.raises(ValueError, match="negative"):
-        onnx_reference._PLAIN_COLUMNS(*arguments)
+        windows.PLAIN_COLUMNS(*arguments)
     with pytest.raises(ValueError, match="negative"):
-        onnx_reference.columns_of_windows(*arguments)
+        windows.columns_of_windows(*arguments)
+
+
+@pytest.mark.parametrize("kernel", [(1,), (3,), (2, 3), (2, 1, 3)])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("dilation", [1, 2])
+@pytest.mark.parametrize("pads", [(0, 0), (1, 1), (2, 0), (-1, 0)])
+def test_sums_of_a_transposed_convolution_are_those_of_the_reference(
+    kernel, stride, dilation, pads
+):
+    count = len(kernel)
+    spans = [(size - 1) * dilation + 1 for size in kernel]
+    shape = [4 * stride + span - sum(pads) for span in spans]
+    columns = np.random.default_rng(7).standard_normal((int(np.prod(kernel)), 5**count))
+    columns = columns.astype(np.float32)
+    sides = [pads[0]] * count + [pads[1]] * count
+    arguments = (columns, shape, kernel, [dilation] * count, sides, [stride] * count)
+    np.testing.assert_array_equal(
+        windows.sums_of_windows(*arguments), windows.PLAIN_SUMS(*arguments)
+    )
+
+
+def test_columns_that_do_not_fit_an_image_are_left_to_the_reference():
+    arguments = (np.zeros((4, 9), np.float32), (3, 3), (2, 2), (1, 1), [0] * 4, (1, 1))
+    with pytest.raises(ValueError, match="sliding blocks"):
+        windows.sums_of_windows(*arguments)
 
 
 def turned(axis, opset):
@@ -318,3 +345,28 @@ def test_equal_nodes_of_other_inputs_and_random_ones_are_computed_again(save):
             np.testing.assert_array_equal(run({"x": value})[0], value)
         draw = reference.open(save(random))
         assert (draw({"x": ones})[0] != draw({"x": ones})[0]).any()
+
+
+@pytest.mark.parametrize(
+    ("shape", "attributes", "column"),
+    [
+        ((3,), {"broadcast": 1, "axis": 1}, (3, 1)),
+        ((3, 4), {"broadcast": 1, "axis": -2}, (3, 4)),
+        ((4,), {"broadcast": 1}, (4,)),
+        ((2, 3, 4), {}, (2, 3, 4)),
+    ],
+)
+@pytest.mark.parametrize(("op", "compute"), [("Sub", np.subtract), ("Less", np.less)])
+def test_inputs_are_aligned_by_an_axis_before_opset_7(save, op, compute, shape, attributes, column):
+    x, s = floats(2, 3, 4), floats(*shape)
+    kind = TensorProto.BOOL if op == "Less" else TensorProto.FLOAT
+    model = old(op, 6, {"x": x, "s": s}, kind=kind, **attributes)
+    [y] = runtimes.of(REFERENCE).open(save(model))({"x": x, "s": s})
+    assert (y == compute(x, s.reshape(column))).all()
+
+
+def test_inputs_of_unequal_shapes_are_refused_without_broadcast_before_opset_7(save):
+    feeds = {"x": floats(2, 3), "s": floats(3)}
+    run = runtimes.of(REFERENCE).open(save(old("Add", 6, feeds)))
+    with pytest.raises(TypeError):
+        run(feeds)

@@ -156,13 +156,17 @@ def test_an_old_model_is_judged_by_its_own_data_and_the_reference(lift):
 
 
 def test_a_reference_that_misses_the_bundled_data_is_not_asked(lift):
-    """It lays the second input along the last axes, whatever the axis says."""
-    feeds = [X, floats(2, seed=1)]
-    model = old("Add", 6, {"a": X, "b": feeds[1]}, ir=3, broadcast=1, axis=0)
-    expected = [X + feeds[1][:, None]]
+    """It takes Softmax over one axis, as from opset 13 on."""
+    feeds = [floats(2, 3, 4), floats(2, seed=1)]
+    model = old("Add", 6, {"a": feeds[0], "b": feeds[1]}, ir=3, broadcast=1, axis=0)
+    model.graph.node[0].output[0] = "sum"
+    model.graph.node.append(helper.make_node("Softmax", ["sum"], ["y0"], axis=1))
+    powers = np.exp(feeds[0] + feeds[1][:, None, None])
+    expected = [powers / powers.sum(axis=(1, 2), keepdims=True)]
     files = {"model.onnx": model.SerializeToString(), **data_set(model, feeds, expected)}
     report, _ = lift(files)
-    assert (report.outcome, upgraded(report)["rules"]) == ("passed", ["broadcast-axis"])
+    rules = ["broadcast-axis", "softmax-flattened"]
+    assert (report.outcome, upgraded(report)["rules"]) == ("passed", rules)
     assert upgraded(report)["parity"]["judges"] == ["bundled-data"]
     assert "not asked" in upgraded(report)["parity"]["notes"][-1]
 

@@ -4,6 +4,7 @@ and what counts as evidence."""
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 from hub.protocol.proofs import Proof
 from runners.engine.opsets import convert
-from runners.engine.runs import noise
+from runners.engine.runs import agreement, noise
+from runners.engine.runs.answers import Comparison, Prepared
+from runners.engine.runs.attempts import Attempt, RunStatus
+from runners.engine.runs.child_runs import ModelFile
+from runners.engine.upgrades.parity import ParityCheck
+from runners.engine.upgrades.results import ORIGINAL, ExpectedOutputs
 from tests import samples
 from tests.engine import evidence_models as hidden
 from tests.engine.conftest import codes
@@ -277,6 +283,16 @@ def test_inputs_follow_what_the_card_declares(lift):
     assert (report.outcome, results(report)) == ("failed", [(26, "parity-lost")])
 
 
+def test_a_branch_beyond_what_the_card_declares_is_entered(lift):
+    """It takes half as many samples as the branch of the declared rate."""
+    rates = {"type": "one-of", "values": [16000]}
+    declared = {"x": {"shape": [1, 8]}, "rate": {"distribution": rates}}
+    proof = proof_of(lift(hidden.branch_for_another_rate(), 26, inputs=declared)[0])
+    assert all(branch.taken for branch in proof.branches)
+    assert (len(proof.branches), proof.gaps) == (2, ())
+    assert "declared and" in proof.sentence
+
+
 def test_an_example_on_the_card_is_run(lift):
     example = io.BytesIO()
     np.save(example, far())
@@ -347,6 +363,37 @@ def test_an_integer_that_the_original_itself_changes_may_be_either():
     runs = [np.array([3, 5]), np.array([3, 7])]
     assert noise.judge("y", runs, np.array([3, 7]))[0].agrees
     assert not noise.judge("y", runs, np.array([3, 6]))[0].agrees
+
+
+class Runs:
+    """Runs of an original and its new form, and whether they are equal by each profile."""
+
+    def __init__(self, is_exact, is_close):
+        self._agrees = {agreement.EXACT.name: is_exact, agreement.FP32.name: is_close}
+
+    def attempt(self, runtime, origin, *, optimise, model_file=None, tag=""):
+        assert not optimise
+        return Attempt(RunStatus.RAN, Path(tag or "original"), sets=1)
+
+    def compare(self, expected, actual, profile):
+        return Comparison(["test_data_set_0"], self._agrees[profile], [], "")
+
+
+@pytest.mark.parametrize(
+    ("is_exact", "is_close", "is_equal"),
+    [(True, True, True), (False, True, False), (True, False, False)],
+)
+def test_passes_that_fuse_otherwise_are_no_difference_of_the_model(is_exact, is_close, is_equal):
+    """Both forms are equal without optimisation, and close with it; the proof is no exact one."""
+    check = ParityCheck.__new__(ParityCheck)
+    check.subject, check.notes = Runs(is_exact, is_close), []
+    check.subject.prepared = Prepared()
+    check.is_fused_otherwise = False
+    place = Path("generated")
+    expected = ExpectedOutputs("generated", place, place, ORIGINAL, 1)
+    attempt = Attempt(RunStatus.RAN, place, sets=1)
+    result = check._as_written(expected, attempt, ModelFile(place, place), "opset26")
+    assert (result is not None, check.is_fused_otherwise) == (is_equal, is_equal)
 
 
 def test_sequences_and_maps_are_held_part_by_part():

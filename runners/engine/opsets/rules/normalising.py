@@ -37,8 +37,7 @@ def group_normalization(case: Case) -> None:
     case.again(inputs=inputs)
 
 
-@rule("softmax-flattened", "Softmax", "LogSoftmax", "Hardmax", source=12, target=13, accepts=1)
-def flatten(case: Case) -> None:
+def _flatten(case: Case, allowzero: int | None) -> None:
     # Up to opset 12 over all axes from `axis` on, then over one axis.
     axis = case.attribute("axis", 1)
     shape = case.shape(case.input(0))
@@ -47,4 +46,20 @@ def flatten(case: Case) -> None:
         return
     flat = case.add("Flatten", [case.input(0)], axis=axis)
     soft = case.add(case.node.op_type, [flat], axis=-1)
-    case.add("Reshape", [soft, case.add("Shape", [case.input(0)])], case.output(0))
+    whole = case.add("Shape", [case.input(0)])
+    case.add("Reshape", [soft, whole], case.output(0), allowzero=allowzero)
+
+
+_SOFTMAX = ("Softmax", "LogSoftmax", "Hardmax")
+
+
+@rule("softmax-flattened", *_SOFTMAX, source=12, target=14, accepts=1)
+def flatten(case: Case) -> None:
+    # Without `allowzero`, a size of 0 is that of the flattened tensor, which has other axes.
+    _flatten(case, allowzero=1)
+
+
+@rule("softmax-flattened", *_SOFTMAX, source=12, target=13, accepts=1)
+def flatten_for_opset_13(case: Case) -> None:
+    # Reshape has `allowzero` from opset 14 on: empty inputs have no equal before.
+    _flatten(case, allowzero=None)

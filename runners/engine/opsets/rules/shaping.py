@@ -74,6 +74,12 @@ def lay_along_the_last_axes(case: Case) -> None:
     case.again("broadcast", "axis", "consumed_inputs", inputs=[first, second])
 
 
+@rule("gemm-broadcast", "Gemm", source=6, target=7, accepts=1)
+def gemm(case: Case) -> None:
+    # Without `broadcast`, the third input has the shape of the product, which opset 7 takes, too.
+    case.again("broadcast")
+
+
 @rule("slope-per-channel", "PRelu", source=6, target=7, accepts=1)
 def lay_the_slope_along_channels(case: Case) -> None:
     values, slope = case.input(0), case.input(1)
