@@ -157,6 +157,18 @@ ROUNDS = Noun(
             positional=("score",),
         ),
         Verb(
+            "evaluate",
+            "rounds.evaluate",
+            "have devices compare the result of a round with the weights released before",
+            (f"hub rounds evaluate {_TRAINING} 3",),
+        ),
+        Verb(
+            "evaluation",
+            "rounds.evaluation",
+            "show what devices report of the result of a round",
+            (f"hub rounds evaluation {_TRAINING} 3",),
+        ),
+        Verb(
             "aggregate",
             "rounds.aggregate",
             "show the rule, figures and result of a round",
