@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 
+from hub.protocol.accuracy import stated
 from hub.protocol.figures import Figure
 from metadata.graphs import figures
 from metadata.graphs.version_parts import Describe
@@ -106,14 +108,15 @@ def _scores(graph: Graph, round_node: str, node: str, row: GroupScores) -> None:
     graph.describe(devices, "prov:Agent", {"dcterms:title": string("participants, unnamed", "en")})
     for name, metric in _METRICS.items():
         figure: Figure = getattr(row, name)
+        ends = figure.interval
         figures.describe(
             graph,
             f"{node}-{name}",
             node,
             metric,
-            figure.value or 0.0,
+            stated(figure.value or 0.0),
             author=devices,
             kind=figure.kind,
             status=figure.status,
-            interval=figure.interval,
+            interval=ends and replace(ends, low=stated(ends.low), high=stated(ends.high)),
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 from hub.protocol import intervals
@@ -106,7 +107,9 @@ def words(of: GroupScores) -> str:
 
 def _joined(reports: Sequence[DeviceReport], most: int) -> GroupScores:
     counted = [min(report.n, most) for report in reports]
-    changes = [report.change for report in reports]
+    # Exact, so that a median of two changes that is the least one passes.
+    exact = [Fraction(report.candidate_right - report.base_right, report.n) for report in reports]
+    changes = [float(change) for change in exact]
     worse = sum(change < 0 for change in changes)
 
     def share(right: Sequence[int]) -> Figure:
@@ -122,7 +125,7 @@ def _joined(reports: Sequence[DeviceReport], most: int) -> GroupScores:
         examples=sum(report.n for report in reports),
         base=share([report.base_right for report in reports]),
         candidate=share([report.candidate_right for report in reports]),
-        change=_figure(statistics.median(changes), intervals.median(changes)),
+        change=_figure(float(statistics.median(exact)), intervals.median(changes)),
         worse=_figure(worse / len(reports), intervals.proportion(worse, len(reports))),
     )
 
