@@ -1,8 +1,8 @@
 """What devices report of two models, joined: shares of right answers, and how they change.
 
 Nothing that a device reports can be verified. What decides is therefore the median of the changes
-on the devices, each of which counts once: of K reports, those of fewer than half the devices move
-it no further than to a change that another device reported.
+on the devices, each of which counts once: reports of fewer than half of them move it to no value
+outside the changes of the others.
 """
 
 from __future__ import annotations
