@@ -7,6 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from hub.cli.control import simulation
 from hub.cli.control.verbs import Noun, Task, Verb
 from hub.client import api
 from hub.terminal import DONE, plain
@@ -110,6 +111,16 @@ TRAINING = Noun(
             "suspend, reactivate or revoke a participant",
             (f"hub training edit-participant {_TRAINING} p-1 --state suspended",),
             texts={"state": "new state"},
+        ),
+        Task(
+            "simulate",
+            "run a training on this machine, with any rules, splits and attackers",
+            (
+                "hub training simulate digits.onnx --data digits.npz --code device.py",
+                "hub training simulate net.onnx --data digits.npz --code device.py --attackers 2",
+            ),
+            arguments=simulation.add_arguments,
+            run=simulation.run,
         ),
     ),
 )
