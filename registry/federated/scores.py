@@ -11,16 +11,25 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Protocol, Self
 
 from hub.protocol import intervals
 from hub.protocol.figures import Figure, Kind, Status, Unit
 from hub.protocol.intervals import Interval
 
-if TYPE_CHECKING:
-    from registry.federated.models import DeviceReport
-
 FIGURES = ("base", "candidate", "change", "worse")
+
+
+class Report(Protocol):
+    """Right answers of two models among the same ``n`` examples of a device of a ``group``."""
+
+    n: int
+    base_right: int
+    candidate_right: int
+
+    @property
+    def group(self) -> str:
+        """The name of the group; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +90,7 @@ class Scores:
         return Scores(self.all, {str(number): row for number, row in enumerate(groups, 1)})
 
 
-def of(reports: Sequence[DeviceReport], most_examples: Callable[[list[int]], int]) -> Scores:
+def of(reports: Sequence[Report], most_examples: Callable[[list[int]], int]) -> Scores:
     """Join at least one report; ``most_examples`` bounds what of a device's examples counts."""
     most = most_examples([report.n for report in reports])
     names = sorted({report.group for report in reports} - {""})
@@ -105,7 +114,7 @@ def words(of: GroupScores) -> str:
     )
 
 
-def _joined(reports: Sequence[DeviceReport], most: int) -> GroupScores:
+def _joined(reports: Sequence[Report], most: int) -> GroupScores:
     counted = [min(report.n, most) for report in reports]
     # Exact, so that a median of two changes that is the least one passes.
     exact = [Fraction(report.candidate_right - report.base_right, report.n) for report in reports]
