@@ -28,8 +28,8 @@ def main() -> None:
     training.join(asked.invite, runtime=asked.library)
 
     def evaluate(task: EvaluationTask) -> tuple[int, int, int]:
-        counts = [with_numpy.right(of.tensors, samples) for of in (task.base, task.candidate)]
-        return len(samples), *counts
+        before, now = (with_numpy.right(of.tensors, samples) for of in (task.base, task.candidate))
+        return len(samples), before, now
 
     for task in training.tasks(evaluate=evaluate):
         seed = 1000 * task.round + asked.device

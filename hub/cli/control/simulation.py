@@ -238,11 +238,13 @@ def _attacked(
     options: argparse.Namespace, base: Tensors, trained: Sequence[Tensors], draw: Any
 ) -> list[Tensors]:
     """What devices send: the first ones are the attackers."""
+    import numpy as np  # noqa: PLC0415
+
     from runners.engine.federated import simulation  # noqa: PLC0415
 
     changes = [{name: of[name] - base[name] for name in of} for of in trained]
     others = changes[options.attackers :]
-    honest = {name: sum(change[name] for change in others) / len(others) for name in others[0]}
+    honest = {name: np.mean([change[name] for change in others], axis=0) for name in others[0]}
     attack, sent = simulation.Attack(options.attack), list(trained)
     for place in range(options.attackers):
         change = simulation.attacked(attack, changes[place], honest, draw)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -126,16 +126,18 @@ def deal_by_label(
 
 
 def attacked(
-    attack: Attack, change: Tensors, honest: Mapping[str, Any], draw: np.random.Generator
+    attack: Attack, change: Tensors, honest: Tensors, draw: np.random.Generator
 ) -> Tensors:
     """The change that an attacker sends in place of its own; ``honest`` is the others' mean.
 
     OPPOSED is half of that mean, reversed (inner-product manipulation, Xie et al. 2020).
     """
     if attack is Attack.REVERSED:
-        return {name: -_LENGTH * values for name, values in change.items()}
+        return {name: values * -_LENGTH for name, values in change.items()}
     if attack is Attack.RANDOM:
-        return {name: draw.standard_normal(values.shape) for name, values in change.items()}
+        return {
+            name: np.asarray(draw.standard_normal(values.shape)) for name, values in change.items()
+        }
     if attack is Attack.OPPOSED:
-        return {name: -0.5 * honest[name] for name in change}
+        return {name: honest[name] * -0.5 for name in change}
     return change
