@@ -17,7 +17,6 @@ import json
 import os
 import platform
 import sys
-import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,8 +32,8 @@ import numpy as np  # noqa: E402
 from hub.protocol import federated, safetensors  # noqa: E402
 from hub.protocol.federated import STATISTIC, TRAINABLE, Part  # noqa: E402
 from hub.protocol.training_rules import RULES, Rules  # noqa: E402
-from runners.engine.federated import aggregation, judging  # noqa: E402
-from runners.engine.federated.updates import Update, Weights  # noqa: E402
+from runners.engine.federated import simulation  # noqa: E402
+from runners.engine.federated.updates import Weights  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,28 +157,21 @@ def load() -> tuple[Samples, Samples]:
 
 def deal(samples: Samples, alpha: float) -> list[Samples]:
     """Deal each digit to the devices by a Dirichlet draw: the smaller alpha, the more uneven."""
-    rng = np.random.default_rng(1)
-    places: list[list[int]] = [[] for _ in range(DEVICES)]
-    for digit in range(CLASSES):
-        found = rng.permutation(np.flatnonzero(samples[1] == digit))
-        shares = np.cumsum(rng.dirichlet([alpha] * DEVICES))[:-1]
-        for device, part in enumerate(np.split(found, (shares * len(found)).astype(int))):
-            places[device] += part.tolist()
+    draw = np.random.default_rng(1)
+    places = simulation.deal_by_label(samples[1], DEVICES, alpha, draw)
     return [(samples[0][each], samples[1][each]) for each in places]
 
 
-def _reverse(change: Tensors, _: Tensors, __: Tensors) -> Tensors:
-    return {name: -10 * values for name, values in change.items()}
+def _simulated(attack: simulation.Attack) -> Callable[[Tensors, Tensors, Tensors], Tensors]:
+    return lambda change, _, honest: simulation.attacked(
+        attack, change, honest, np.random.default_rng(7)
+    )
 
 
-def _noise(change: Tensors, _: Tensors, __: Tensors) -> Tensors:
-    rng = np.random.default_rng(7)
-    return {name: rng.standard_normal(values.shape) for name, values in change.items()}
-
-
-def _oppose(change: Tensors, _: Tensors, honest: Tensors) -> Tensors:
-    """Half of the honest devices' mean, the other way (inner-product manipulation)."""
-    return {name: -0.5 * honest[name] for name in change}
+_reverse = _simulated(simulation.Attack.REVERSED)
+_noise = _simulated(simulation.Attack.RANDOM)
+# Half of the honest devices' mean, the other way (inner-product manipulation).
+_oppose = _simulated(simulation.Attack.OPPOSED)
 
 
 def _statistics(change: Tensors, **made: Callable[[np.ndarray], np.ndarray]) -> Tensors:
@@ -255,11 +247,9 @@ def federate(case: tuple[str, str, str, int, int]) -> float:
     everything, test = load()
     shares = deal(everything, ALPHAS[split])
     rules = Rules.from_json({"rule": rule})
-    base = pack(beginning())
-    history: list[dict[str, float]] = []
-    memory = None
+    hub = simulation.Hub(PARTS, rules, pack(beginning()))
     for number in range(rounds):
-        start = unpack(base)
+        start = unpack(hub.weights)
         changes, counts = [], []
         for device, share in enumerate(shares):
             hostile = device < attackers
@@ -272,26 +262,13 @@ def federate(case: tuple[str, str, str, int, int]) -> float:
         }
         for device in range(attackers):
             changes[device] = ATTACKS[attack](changes[device], start, honest)
-        members, whole = [], Weights(base)
-        for device, change in enumerate(changes):
-            update = Update(Weights(pack(change)), federated.DELTA, whole)
-            norms = judging.norms(update, PARTS)
-            members.append(
-                aggregation.Member(
-                    f"{device}", update, counts[device],
-                    dict(zip((TRAINABLE, STATISTIC), norms, strict=True)),
-                )
-            )  # fmt: skip
-        with tempfile.TemporaryDirectory() as folder:
-            made = aggregation.aggregate(
-                aggregation.Round(PARTS, rules, whole, members, history, memory=memory),
-                Path(folder),
-            )
-            base = (Path(folder) / federated.WEIGHTS).read_bytes()
-            kept = Path(folder) / aggregation.OPTIMISER
-            memory = Weights(kept.read_bytes()) if kept.exists() else None
-        history.append(made["median_norm"])
-    return accuracy(unpack(base), test)
+        hub.aggregate(
+            [
+                simulation.Sent(f"{device}", pack(change), federated.DELTA, counts[device])
+                for device, change in enumerate(changes)
+            ]
+        )
+    return accuracy(unpack(hub.weights), test)
 
 
 def measure(rounds: int, rules: list[str], processes: int) -> list[dict[str, object]]:

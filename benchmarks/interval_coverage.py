@@ -74,6 +74,8 @@ NOISE: dict[str, Callable[[random.Random], float]] = {
     ),
 }
 PROCESSES = (5, 10, 20)
+# Devices, and mean shares of right answers over all that there are.
+DEVICES = [(devices, share) for devices in (5, 10, 30, 100) for share in (0.5, 0.9, 0.98)]
 
 
 def of_share(rows: int, share: float) -> float:
@@ -169,6 +171,28 @@ def of_medians(noise: Callable[[random.Random], float], processes: int, rounds: 
     return held / rounds
 
 
+def of_devices(devices: int, share: float, rounds: int) -> tuple[float, float]:
+    """Coverage of the interval of the share of right answers on devices, weighted by examples.
+
+    Each has 20 to 400 examples, log-uniform, and a share of its own from a beta distribution of ten
+    pseudo-examples. Also the share of rounds without an interval.
+    """
+    draw, held, absent = np.random.default_rng(6), 0, 0
+    for _ in range(rounds):
+        counts = np.exp(draw.uniform(math.log(20), math.log(400), devices)).astype(int)
+        right = draw.binomial(counts, draw.beta(10 * share, 10 * (1 - share), devices))
+        of = intervals.weighted_share(right.tolist(), counts.tolist())
+        absent += of is None
+        held += of is not None and of.low <= share <= of.high
+    return held / max(rounds - absent, 1), absent / rounds
+
+
+def of_median(devices: int) -> float:
+    """The exact coverage of the interval of a median, whatever the continuous distribution."""
+    of = intervals.median(range(devices))
+    return 1 - 2 * intervals.binomial_tail(int(of.low), devices, 0.5) if of else 1.0
+
+
 def _coverage(
     sample: Callable[[], Agreement | Error], rows: int, truth: float, rounds: int
 ) -> tuple[float, float]:
@@ -229,6 +253,15 @@ def main() -> None:
         for processes in PROCESSES:
             held = of_medians(draw, processes, 20 * rounds)
             print(f"p50, {noise}, {processes} processes: {held:.3f}")
+    _print_devices(rounds)
+
+
+def _print_devices(rounds: int) -> None:
+    for devices, share in DEVICES:
+        held, absent = of_devices(devices, share, 2 * rounds)
+        print(f"share {share} on {devices} devices: {held:.3f}, none {absent:.3f}")
+    for devices in (6, 10, 30, 100):
+        print(f"median of {devices} devices: {of_median(devices):.3f}")
 
 
 if __name__ == "__main__":

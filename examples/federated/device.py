@@ -1,16 +1,23 @@
 """One device: it joins, and answers every task with what it learned from its own samples.
 
+Where the training has evaluations, it also counts what two models read right of these samples.
+
 python device.py REF --invite CODE --device 0 --library numpy
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import TYPE_CHECKING
 
 import digits
 import with_numpy
 
 import hub
+
+if TYPE_CHECKING:
+    from hub.client.training.tasks import EvaluationTask
 
 
 def main() -> None:
@@ -19,18 +26,26 @@ def main() -> None:
     samples = digits.deal(digits.load()[0], asked.alpha, asked.seed)[asked.device]
     training = hub.training(asked.ref, device=f"device-{asked.device}")
     training.join(asked.invite, runtime=asked.library)
-    for task in training.tasks():
+
+    def evaluate(task: EvaluationTask) -> tuple[int, int, int]:
+        before, now = (with_numpy.right(of.tensors, samples) for of in (task.base, task.candidate))
+        return len(samples), before, now
+
+    for task in training.tasks(evaluate=evaluate):
         seed = 1000 * task.round + asked.device
+        proximal = float(task.hyperparameters.get("proximal", 0.0))
         if asked.library == "torch":
             import with_torch
 
-            trained = with_torch.train(task, samples, asked.epochs, seed)
+            trained = with_torch.train(task, samples, asked.epochs, seed, proximal)
         elif asked.library == "ort":
+            if proximal:
+                sys.exit("with_ort.py has no proximal term.")
             import with_ort
 
             trained = with_ort.train(task, samples, asked.epochs, seed)
         else:
-            trained = with_numpy.train(task.tensors, samples, asked.epochs, seed)
+            trained = with_numpy.train(task.tensors, samples, asked.epochs, seed, proximal)
         try:
             training.push(trained, examples=len(samples), encoding=asked.encoding)
         except (hub.errors.RoundClosed, hub.errors.StaleBase) as late:

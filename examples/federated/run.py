@@ -131,6 +131,7 @@ def open_training(asked: argparse.Namespace) -> tuple[str, Maintainer, str]:
         {
             "version": version["number"], "title": "Digits", "schedule": schedule,
             "release_every": 0, "release_best": "highest",
+            "hyperparameters": {"proximal": asked.proximal},
         },
     )  # fmt: skip
     path = f"/trainings/{told['number']}"
@@ -217,6 +218,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--alpha", type=float, default=0.3, help="how uneven the digits are dealt")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--encoding", default="delta/f32")
+    parser.add_argument("--proximal", type=float, default=0.0, help="factor mu of FedProx")
     parser.add_argument("--numpy-only", action="store_true")
     parser.add_argument(
         "--ort-python", default="", metavar="PYTHON",

@@ -31,12 +31,18 @@ class Network(torch.nn.Module):
         return self.output(torch.relu(self.hidden(pixels)))
 
 
-def train(task: Task, samples: Samples, epochs: int, seed: int) -> dict[str, np.ndarray]:
-    """Start from a task's tensors, train, and give the tensors that travel."""
+def train(
+    task: Task, samples: Samples, epochs: int, seed: int, proximal: float = 0.0
+) -> dict[str, np.ndarray]:
+    """Start from a task's tensors, train, and give the tensors that travel.
+
+    ``proximal`` is that of `with_numpy.train`.
+    """
     torch.manual_seed(seed)
     network = Network()
     training_torch.load(network, task)
     pixels, labels = torch.from_numpy(samples.pixels), torch.from_numpy(samples.labels)
+    start = [values.detach().clone() for values in network.parameters()]
     optimiser = torch.optim.SGD(network.parameters(), lr=RATE, momentum=MOMENTUM)
     for _ in range(epochs):
         order = torch.randperm(len(labels))
@@ -44,6 +50,9 @@ def train(task: Task, samples: Samples, epochs: int, seed: int) -> dict[str, np.
             places = order[first : first + BATCH]
             optimiser.zero_grad()
             loss = torch.nn.functional.cross_entropy(network(pixels[places]), labels[places])
+            if proximal:
+                pairs = zip(network.parameters(), start, strict=True)
+                loss = loss + proximal / 2 * sum(((new - old) ** 2).sum() for new, old in pairs)
             loss.backward()
             optimiser.step()
     return training_torch.tensors(network, task)

@@ -11,7 +11,7 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 from hub.protocol import canonical, digests, problems
@@ -150,12 +150,10 @@ def file_bytes_at_most(parts: Iterable[Part], encoding: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
-    """What a participant signs of a contribution; digests are `sha256:<64 hex>`.
+class Statement:
+    """What a participant signs: which task of which training it answers, and from which weights.
 
-    ``claims`` are figures that only the participant knows, such as `loss_before`, `loss_after` and
-    `rel_l2` of the encoding; nothing is computed from them. They are optional: a manifest that was
-    signed without them (None) is another text than one with no figures (``{}``).
+    Each kind of statement has fields that no other has, so that a signature is of one kind alone.
     """
 
     training: str
@@ -163,29 +161,25 @@ class Manifest:
     nonce: str
     participant: str
     base: str
-    blob: str
-    n: int
-    encoding: str
-    created: str
-    claims: dict[str, float] | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """Read a manifest that a device sent; raises `InvalidRequest` naming the field."""
+        """Read a statement that a device sent; raises `InvalidRequest` naming the field."""
         if not isinstance(data, dict):
             raise problems.InvalidRequest.at("/manifest", "The manifest must be a JSON object.")
-        names = set(cls.__slots__)
-        if odd := (data.keys() ^ names) - ({"claims"} - data.keys()):
+        names = {field.name: field.default for field in fields(cls)}
+        optional = {name for name, default in names.items() if default is None}
+        if odd := (data.keys() ^ names.keys()) - (optional - data.keys()):
             name = min(map(str, odd))[:80]
             raise problems.InvalidRequest.at(
                 f"/manifest/{name}",
                 f"The manifest must have exactly the expected fields; check {name!r}.",
             )
-        for name, is_right in _FIELDS.items():
-            if name in data and not is_right(data[name]):
+        for name, value in data.items():
+            if not _FIELDS[name](value):
                 raise problems.InvalidRequest.at(
                     f"/manifest/{name}", f"The manifest's {name} is not valid."
                 )
@@ -194,6 +188,37 @@ class Manifest:
     def canonical(self) -> bytes:
         """The bytes that are signed."""
         return canonical.encode(self.to_json())
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest(Statement):
+    """What a participant signs of a contribution; digests are `sha256:<64 hex>`.
+
+    ``claims`` are figures that only the participant knows, such as `loss_before`, `loss_after` and
+    `rel_l2` of the encoding; nothing is computed from them. They are optional: a manifest that was
+    signed without them (None) is another text than one with no figures (``{}``).
+    """
+
+    blob: str
+    n: int
+    encoding: str
+    created: str
+    claims: dict[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationManifest(Statement):
+    """What a participant signs of an evaluation: right answers of two models on the same examples.
+
+    ``candidate`` is the digest of the weights that are compared with those of ``base``;
+    ``base_right`` and ``candidate_right`` are numbers of right answers among ``n`` examples.
+    """
+
+    candidate: str
+    n: int
+    base_right: int
+    candidate_right: int
+    created: str
 
 
 def _is_text(value: Any, pattern: re.Pattern[str]) -> bool:
@@ -206,8 +231,8 @@ def _is_digest(value: Any) -> bool:
     return digests.is_hex(value.removeprefix(digests.PREFIX))
 
 
-def _is_count(value: Any) -> bool:
-    return type(value) is int and 1 <= value < _MOST_COUNT
+def _is_count(value: Any, least: int = 1) -> bool:
+    return type(value) is int and least <= value < _MOST_COUNT
 
 
 def _are_claims(value: Any) -> bool:
@@ -230,7 +255,10 @@ _FIELDS = {
     "participant": lambda value: _is_text(value, _WORD),
     "base": _is_digest,
     "blob": _is_digest,
+    "candidate": _is_digest,
     "n": _is_count,
+    "base_right": lambda value: _is_count(value, 0),
+    "candidate_right": lambda value: _is_count(value, 0),
     # Which encodings are known, and which of them a training takes, is for the hub to answer.
     "encoding": lambda value: isinstance(value, str) and len(value) <= _LONGEST_ENCODING,
     "created": lambda value: _is_text(value, _CREATED),

@@ -7,6 +7,7 @@ What a method covers is computed or simulated by `benchmarks/interval_coverage.p
 
 from __future__ import annotations
 
+import bisect
 import functools
 import math
 import random
@@ -58,6 +59,8 @@ class IntervalMethod(StrEnum):
     LOG_MEDIANS = "Student's t of the processes' log medians"
     SIGNED_RANKS = "Wilcoxon's signed ranks"
     HELD_OUT = "errors of held-out models"
+    ORDER_STATISTICS = "order statistics of the median"
+    RATIO_OF_SUMS = "Student's t of the logit of the devices' sums"
 
     @property
     def level(self) -> Level:
@@ -84,7 +87,16 @@ _COVERAGE = {
     "simulations where one process in ten is slower by a tenth",
     IntervalMethod.SIGNED_RANKS: "covers at least 99 %, whatever the noise",
     IntervalMethod.HELD_OUT: "holds 80 % of predictions for models like the measured ones",
+    IntervalMethod.ORDER_STATISTICS: "covers at least 95 %, whatever the distribution",
+    IntervalMethod.RATIO_OF_SUMS: "covers 84 % to 95 % in simulations of 5 to 100 devices, "
+    "least of few devices with a share near 1",
 }
+# How the intervals of figures that the hub computes of rows are computed; tables admit no other.
+OF_ROWS = tuple(
+    method
+    for method in IntervalMethod
+    if method not in (IntervalMethod.ORDER_STATISTICS, IntervalMethod.RATIO_OF_SUMS)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +208,40 @@ def ratio_of_sums(above: Sequence[float], below: Sequence[float]) -> Estimate | 
     square = math.fsum(residual * residual for residual in away) / (count - 1)
     half = _factor(count - 1) * math.sqrt(count * square) / total
     return ratio, max(ratio - half, 0.0), ratio + half
+
+
+def weighted_share(right: Sequence[float], counts: Sequence[float]) -> Interval | None:
+    """The interval of the share of right ones in groups, such as the examples of devices.
+
+    Groups differ from one another, so that they are drawn and not their members: the interval of
+    the ratio of sums, carried to logits by the delta method (Agresti, Categorical Data Analysis,
+    3.1), where it covers more of shares near 0 and 1 and never leaves them. None below two groups,
+    and where all of them have the same share.
+    """
+    estimate = ratio_of_sums(right, counts)
+    if estimate is None or estimate[1] == estimate[2]:
+        return None
+    share, _, high = estimate
+    logit, half = math.log(share / (1 - share)), (high - share) / (share * (1 - share))
+    low, high = (1 / (1 + math.exp(-end)) for end in (logit - half, logit + half))
+    return Interval(low, high, IntervalMethod.RATIO_OF_SUMS)
+
+
+def median(values: Sequence[float]) -> Interval | None:
+    """The interval of the median of a distribution; None below six values.
+
+    Its ends are the values as far from both ends as the binomial distribution lets them be (David
+    and Nagaraja, Order Statistics, 7.1), so it covers at least its level, and values that are
+    wrong move it no further than their number of places.
+    """
+    tail = (1 - IntervalMethod.ORDER_STATISTICS.level.share) / 2
+    count, ordered = len(values), sorted(values)
+    outside = bisect.bisect_right(
+        range(count), tail, key=lambda place: binomial_tail(place, count, 0.5)
+    )
+    if not outside:
+        return None
+    return Interval(ordered[outside - 1], ordered[-outside], IntervalMethod.ORDER_STATISTICS)
 
 
 def _factor(degrees: int) -> float:

@@ -7,6 +7,8 @@ docs/federated.md gives the formulas.
 from __future__ import annotations
 
 import math
+import statistics
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
@@ -22,6 +24,9 @@ RULES = (FEDAVG, *OPTIMISERS, *ROBUST)
 # A robust rule compares all contributions of a round with one another.
 MOST_ROBUST = 500
 
+NOISE_UNCOUNTED = (
+    "Reports of devices are exact figures, which ε does not count. Use them without noise."
+)
 _MOST_NUMBER = 1e12
 # Name of a parameter -> (default, least, most).
 PARAMETERS: dict[str, dict[str, tuple[float, float, float]]] = {
@@ -56,6 +61,8 @@ class Rules:
     ``noise_multiplier`` with ``clip_norm`` is central Gaussian noise (differential privacy), and
     ``delta`` the probability with which its bound may fail;
     ``client_certificate`` lets in devices with a TLS certificate alone.
+    With ``needs_evaluation`` a round becomes a version when the median change of the share of right
+    answers over the devices that compare it is at least ``least_change`` (-1 to 1).
     """
 
     rule: str = FEDAVG
@@ -71,6 +78,8 @@ class Rules:
     clip_norm: float | None = None
     delta: float | None = None
     client_certificate: bool = False
+    needs_evaluation: bool = False
+    least_change: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "encodings": list(self.encodings)}
@@ -104,8 +113,11 @@ class Rules:
             raise _wrong("examples_cap", "The cap must be a whole number from 1 to 2^31 - 1.")
         if type(self.max_staleness) is not int or not 0 <= self.max_staleness <= 1000:
             raise _wrong("max_staleness", "The staleness must be a whole number from 0 to 1000.")
-        if type(self.client_certificate) is not bool:
-            raise _wrong("client_certificate", "This must be true or false.")
+        for name in ("client_certificate", "needs_evaluation"):
+            if type(getattr(self, name)) is not bool:
+                raise _wrong(name, "This must be true or false.")
+        if not _is_between(self.least_change, -1.0, 1.0):
+            raise _wrong("least_change", "The change must be a number from -1 to 1.")
         if not _is_between(self.staleness_exponent, 0.0, 10.0):
             raise _wrong("staleness_exponent", "The exponent must be a number from 0 to 10.")
         if self.examples_multiple is not None and not _is_between(
@@ -136,6 +148,19 @@ class Rules:
             )
         if self.rule not in {FEDAVG, *OPTIMISERS}:
             raise _wrong("noise_multiplier", "Noise works only with a mean, not with this rule.")
+        if self.needs_evaluation:
+            raise _wrong("needs_evaluation", NOISE_UNCOUNTED)
+
+    def most_examples(self, counts: Iterable[int]) -> int:
+        """How many examples of one device count: a claim that cannot be checked must not decide.
+
+        ``counts`` are the claims of all devices of the round, at least one.
+        """
+        if self.examples_multiple is None:
+            return self.examples_cap
+        # The lower median: with two devices, a false claim of one does not raise the limit.
+        middle = statistics.median_low(min(count, self.examples_cap) for count in counts)
+        return min(self.examples_cap, math.ceil(self.examples_multiple * middle))
 
 
 def _wrong(name: str, words: str) -> problems.InvalidRequest:

@@ -178,6 +178,9 @@ MEASURED_METRICS: Final = {
         ),
         ("cosine-similarity", "Least cosine similarity of outputs", "NUM"),
         ("top1-agreement", "Share of samples whose greatest output is the same", "FRACTION"),
+        ("accuracy-before", "Accuracy of the weights that were released before", "FRACTION"),
+        ("accuracy-change", "Median change of accuracy over devices", "FRACTION"),
+        ("devices-worse", "Share of devices whose accuracy fell", "FRACTION"),
     )
 }
 METRICS: Final = REPORTED_METRICS | MEASURED_METRICS

@@ -7,13 +7,26 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 
+from hub.protocol.accuracy import stated
+from hub.protocol.figures import Figure
+from metadata.graphs import figures
 from metadata.graphs.version_parts import Describe
 from metadata.rdf.graph import Graph
 from metadata.rdf.quads import count, decimal, link, moment, part, string, truth
 from registry.federated import history, privacy
 from registry.federated.history import History, RoundSummary
+from registry.federated.scores import GroupScores
 from registry.models import Version
+
+# Figures of an evaluation on devices -> their metrics.
+_METRICS = {
+    "base": "accuracy-before",
+    "candidate": "accuracy",
+    "change": "accuracy-change",
+    "worse": "devices-worse",
+}
 
 
 def part_of(version: Version) -> Describe:
@@ -68,8 +81,42 @@ def _round(graph: Graph, node: str, row: RoundSummary) -> None:
             "hub:ruleParameters": string(parameters),
         },
     )
+    if row.scores is not None:
+        _scores(graph, node, f"{node}-devices", row.scores.all)
+        for name, scores in row.scores.groups.items():
+            _scores(graph, node, f"{node}-devices-{part(name)}", scores)
     for reason, contributions in row.left_out.items():
         group = f"{node}-without-{part(reason)}"
         graph.add(node, "hub:leftOut", link(group))
         facts = {"hub:reason": string(reason), "hub:contributions": count(contributions)}
         graph.describe(group, "hub:LeftOut", facts)
+
+
+def _scores(graph: Graph, round_node: str, node: str, row: GroupScores) -> None:
+    """Describe what devices report together; their word, and of no device by itself."""
+    devices = f"{node}-reporters"
+    graph.add(round_node, "hub:deviceEvaluation", link(node))
+    graph.describe(
+        node,
+        "hub:DeviceEvaluation",
+        {
+            "hub:deviceReports": count(row.reports),
+            "hub:evaluatedExamples": count(row.examples),
+            "prov:wasAttributedTo": link(devices),
+        },
+    )
+    graph.describe(devices, "prov:Agent", {"dcterms:title": string("participants, unnamed", "en")})
+    for name, metric in _METRICS.items():
+        figure: Figure = getattr(row, name)
+        ends = figure.interval
+        figures.describe(
+            graph,
+            f"{node}-{name}",
+            node,
+            metric,
+            stated(figure.value or 0.0),
+            author=devices,
+            kind=figure.kind,
+            status=figure.status,
+            interval=ends and replace(ends, low=stated(ends.low), high=stated(ends.high)),
+        )

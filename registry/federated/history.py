@@ -8,22 +8,25 @@ from typing import Any
 
 from hub.protocol import filters
 from registry.core.prepared_queries import Prepared
-from registry.federated import privacy
-from registry.federated.models import Aggregate, Round
+from registry.federated import privacy, selectors
+from registry.federated.models import Aggregate, DeviceEvaluation, Round
 from registry.federated.privacy import Statement
+from registry.federated.schedule import FEWEST_REPORTS
+from registry.federated.scores import Scores
 from registry.models import Version
 
 # Rounds that a version lists, the newest ones.
 MOST = 200
 # From this many contributions on, everyone may read the median of their norms.
-FEWEST_OPEN = 5
+FEWEST_OPEN = FEWEST_REPORTS
 
 
 @dataclass(frozen=True, slots=True)
 class RoundSummary:
     """A round without its participants: their number, and what was left out by reason.
 
-    ``noise_multiplier`` is None where no noise was added.
+    ``noise_multiplier`` is None where no noise was added, ``scores`` where devices did not compare
+    its result with earlier weights.
     """
 
     number: int
@@ -36,6 +39,7 @@ class RoundSummary:
     result_sha256: str
     noise_multiplier: float | None
     left_out: dict[str, int] = field(default_factory=dict)
+    scores: Scores | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +65,12 @@ def of(version: Version) -> History | None:
     rounds = Round.objects.filter(
         training=last.training_id, state=Round.State.AGGREGATED, number__lte=last.number
     ).select_related("aggregate")
+    newest = list(rounds.order_by("-number")[:MOST])
+    evaluations = selectors.evaluations(newest)
     return History(
         training=last.training.number,
         base=last.training.base.number,
-        rounds=tuple(_summary(row) for row in reversed(rounds.order_by("-number")[:MOST])),
+        rounds=tuple(_summary(row, evaluations.get(row.pk)) for row in reversed(newest)),
         privacy=privacy.of_round(last),
     )
 
@@ -93,6 +99,12 @@ def open_figures(aggregate: Aggregate) -> dict[str, Any]:
     return {name: value for name, value in aggregate.figures.items() if name not in hidden}
 
 
+def open_scores(of: DeviceEvaluation) -> Scores | None:
+    """What everyone may read of an evaluation: no group of few devices, no name of a group."""
+    scores = of.typed_scores
+    return scores.public(FEWEST_OPEN) if scores else None
+
+
 def _is_noisy(aggregate: Aggregate) -> bool:
     return aggregate.typed_rules.noise_multiplier is not None
 
@@ -105,7 +117,7 @@ def tally(left_out: dict[str, str]) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def _summary(row: Round) -> RoundSummary:
+def _summary(row: Round, evaluation: DeviceEvaluation | None) -> RoundSummary:
     aggregate, rules = row.aggregate, row.aggregate.typed_rules
     return RoundSummary(
         number=row.number,
@@ -118,4 +130,5 @@ def _summary(row: Round) -> RoundSummary:
         result_sha256=aggregate.result_sha256,
         noise_multiplier=rules.noise_multiplier,
         left_out=tally(aggregate.left_out),
+        scores=open_scores(evaluation) if evaluation else None,
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import QuerySet, Sum
 
-from registry.federated.models import Aggregate, Contribution, Round, Training
+from registry.federated.models import Aggregate, Contribution, DeviceEvaluation, Round, Training
 from registry.models import Namespace
 from registry.models.registered_models import has_files
 
@@ -16,6 +16,7 @@ _HOLDERS = (
     (Round, ("base",), "training__model"),
     (Contribution, ("blob",), "round__training__model"),
     (Aggregate, ("result", "optimiser"), "round__training__model"),
+    (DeviceEvaluation, ("base", "candidate"), "round__training__model"),
 )
 
 

@@ -10,6 +10,8 @@ from hub.protocol import problems
 SYNC, BUFFERED = "sync", "buffered"
 MODES = (SYNC, BUFFERED)
 _DAY = 86_400
+# Of fewer devices a median is the word of too few of them, and says too much of each.
+FEWEST_REPORTS = 5
 # Name -> (least, most).
 _BOUNDS = {
     "quorum": (1, 1_000_000),
@@ -21,6 +23,10 @@ _BOUNDS = {
     "most_rounds": (0, 1_000_000),
     "retention_days": (0, 3_650),
     "checkpoints_kept": (2, 10_000),
+    "evaluate_every": (0, 1_000_000),
+    "evaluation_quorum": (FEWEST_REPORTS, 1_000_000),
+    "evaluation_target": (0, 1_000_000),
+    "evaluation_seconds": (5, 90 * _DAY),
 }
 
 
@@ -32,7 +38,10 @@ class Schedule:
     each round, with ``cohort_fraction`` this share of them; otherwise all are asked. Uploads that
     began in time have ``grace_seconds`` more. After ``most_rounds`` aggregated rounds (0: never)
     the training is finished. Contributions' bytes are kept for ``retention_days`` after their
-    round, the newest ``checkpoints_kept`` results permanently.
+    round, the newest ``checkpoints_kept`` results permanently. After every ``evaluate_every``
+    aggregated rounds (0: only where a release needs it or on request) devices compare the result
+    with the weights that were released last. Such an evaluation ends with ``evaluation_target``
+    reports (0: none), or after ``evaluation_seconds``; fewer than ``evaluation_quorum`` are none.
     """
 
     mode: str = SYNC
@@ -46,6 +55,10 @@ class Schedule:
     most_rounds: int = 0
     retention_days: int = 7
     checkpoints_kept: int = 10
+    evaluate_every: int = 0
+    evaluation_quorum: int = FEWEST_REPORTS
+    evaluation_target: int = 0
+    evaluation_seconds: int = 3600
 
     @property
     def has_cohort(self) -> bool:
@@ -70,8 +83,10 @@ class Schedule:
         return schedule
 
     def _refuse_unfit(self) -> None:
-        if self.target and self.target < self.quorum:
-            raise _wrong("target", "The target must be 0, or at least the quorum.")
+        for prefix in ("", "evaluation_"):
+            target, quorum = getattr(self, f"{prefix}target"), getattr(self, f"{prefix}quorum")
+            if target and target < quorum:
+                raise _wrong(f"{prefix}target", "The target must be 0, or at least the quorum.")
         if self.cohort and self.cohort_fraction:
             raise _wrong("cohort_fraction", "Give the cohort as a number or as a share, not both.")
         if self.cohort and self.cohort < max(self.quorum, self.target):

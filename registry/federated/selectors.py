@@ -5,7 +5,7 @@ Pseudonyms and figures of single contributions are for maintainers; everyone els
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
@@ -14,6 +14,8 @@ from hub.protocol import problems
 from registry.core.permissions import Actor, can, require
 from registry.federated.models import (
     Contribution,
+    DeviceEvaluation,
+    DeviceReport,
     EnrolledDevice,
     Fleet,
     FleetDevice,
@@ -173,6 +175,38 @@ def contributions(actor: Actor, of: Round) -> list[Contribution]:
     if not can(actor, "training.manage", of.training.model):
         return []
     return list(of.contributions.select_related("participant")[:1000])
+
+
+def evaluation(of: Round) -> DeviceEvaluation:
+    """The newest evaluation of a round on devices; raises NotFound."""
+    row = problems.expect(
+        DeviceEvaluation.objects.filter(round=of).select_related("base", "candidate").first(),
+        problems.NotFound(f"Devices have not evaluated round {of.number}."),
+    )
+    row.round = of
+    return row
+
+
+def evaluations(of: Iterable[Round]) -> dict[int, DeviceEvaluation]:
+    """The newest evaluation of each round that has one, by the round's key."""
+    rows = DeviceEvaluation.objects.filter(round__in=of).order_by("pk")
+    return {row.round_id: row for row in rows}
+
+
+def reports(actor: Actor, of: DeviceEvaluation) -> list[DeviceReport]:
+    """The reports to an evaluation by pseudonym, for maintainers; nothing for anyone else."""
+    if not can(actor, "training.manage", of.round.training.model):
+        return []
+    return list(of.reports.select_related("participant")[:1000])
+
+
+def require_compared(seeker: Seeker, of: DeviceEvaluation) -> None:
+    """Raise NotFound unless the caller may have the weights that an evaluation compares.
+
+    A device may while it is open; writers of the namespace always may.
+    """
+    if not (seeker.is_of(of.round.training) and of.state == DeviceEvaluation.State.OPEN):
+        require_result(seeker.actor, of.round)
 
 
 def every_contribution(actor: Actor, of: Round) -> Iterator[Contribution]:

@@ -13,8 +13,9 @@ from django.db import close_old_connections, connection
 
 from hub.protocol import problems
 from registry.federated import selectors
-from registry.federated.models import Contribution, Participant, Round, Training
+from registry.federated.models import Contribution, DeviceEvaluation, Participant, Round, Training
 from registry.federated.services import receiving
+from registry.models import Blob
 
 # Requests that one web process holds at once; each takes a thread, so there are few.
 MOST_HELD = 4
@@ -60,13 +61,8 @@ def to_json(of: Round, address: str) -> dict[str, Any]:
         "mode": of.mode,
         "base": {
             "version": training.base.number,
-            "digest": f"sha256:{of.base_sha256}",
-            "bytes": of.base.size if of.base else None,
-            "url": f"{address}/rounds/{of.number}/base",
-            "skeleton": {
-                "digest": f"sha256:{training.skeleton_sha256}",
-                "url": f"{address}/skeleton",
-            },
+            **_weights(of.base_sha256, of.base, f"{address}/rounds/{of.number}/base"),
+            "skeleton": _skeleton(training, address),
         },
         "layout_digest": training.layout_sha256,
         "deadline": of.deadline.isoformat(),
@@ -79,6 +75,32 @@ def to_json(of: Round, address: str) -> dict[str, Any]:
         "contribution": f"{address}/rounds/{of.number}/contribution",
         "uploads": f"{address}/uploads",
     }
+
+
+def evaluation_json(of: DeviceEvaluation, address: str) -> dict[str, Any]:
+    """The task to compare two models, as the API gives it; ``address`` is the training's."""
+    training, place = of.round.training, f"{address}/rounds/{of.round.number}/evaluation"
+    return {
+        "training": str(training.uuid),
+        "round": of.round.number,
+        "nonce": of.nonce,
+        "base": _weights(of.base_sha256, of.base, f"{place}/base"),
+        "candidate": _weights(of.candidate_sha256, of.candidate, f"{place}/candidate"),
+        "skeleton": _skeleton(training, address),
+        "layout_digest": training.layout_sha256,
+        "deadline": of.deadline.isoformat(),
+        "examples_cap": of.round.examples_cap,
+        "hyperparameters": training.hyperparameters,
+        "report": f"{place}/report",
+    }
+
+
+def _weights(sha256: str, blob: Blob | None, url: str) -> dict[str, Any]:
+    return {"digest": f"sha256:{sha256}", "bytes": blob.size if blob else None, "url": url}
+
+
+def _skeleton(training: Training, address: str) -> dict[str, str]:
+    return {"digest": f"sha256:{training.skeleton_sha256}", "url": f"{address}/skeleton"}
 
 
 def _look(participant: Participant) -> Round | None:

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models.functions import Length
 from django.db.models.lookups import LessThanOrEqual
 
-from hub.protocol.intervals import IntervalMethod
+from hub.protocol.intervals import OF_ROWS, IntervalMethod
 
 HEX64 = r"^[0-9a-f]{64}$"
 HEX40 = r"^[0-9a-f]{40}$"
@@ -63,6 +63,6 @@ def method_of_interval() -> models.CharField[str, str]:
 def known_interval(table: str) -> models.CheckConstraint:
     """A check that the column `interval_method` is one of the hub's, or empty."""
     return models.CheckConstraint(
-        condition=models.Q(interval_method__in=["", *map(str, IntervalMethod)]),
+        condition=models.Q(interval_method__in=["", *map(str, OF_ROWS)]),
         name=f"{table}_interval_method_known",
     )

@@ -18,7 +18,7 @@ from django.utils import timezone
 from hub.protocol import federated, problems
 from registry.core.outbox import Subject
 from registry.federated.models import Aggregate, Contribution, Round, Training
-from registry.federated.services import contributions, rounds, trainings
+from registry.federated.services import contributions, evaluations, rounds, trainings
 from registry.federated.services.contributions import Verdict
 from runners.engine.reports import Report
 from runners.models import Job
@@ -42,9 +42,17 @@ _RETRY_SECONDS, _LONGEST_RETRY_SECONDS = 30, 3600
 
 
 def keep_up() -> None:
-    """Do what is due for every live round; quick where nothing is, harmless however often."""
+    """Do what is due for every live round and evaluation.
+
+    Quick where nothing is, harmless however often.
+    """
     for training_round in rounds.due():
         _try_to_serve(training_round)
+    for evaluation in evaluations.due():
+        try:
+            evaluations.end(evaluation)
+        except (problems.Problem, DatabaseError):
+            log.exception("evaluation_not_ended", evaluation=evaluation.pk)
 
 
 def serve(training_round: Round) -> None:

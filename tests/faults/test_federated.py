@@ -80,10 +80,10 @@ def update(layout, value):
     return head
 
 
-def begin(hub, name, *, target):
+def begin(hub, name, *, target, **rules):
     """Begin a training of a published model and wait until it is open; returns its address."""
     given = {
-        "version": 1, "release_every": 0,
+        "version": 1, "release_every": 0, "rules": rules,
         "schedule": {"quorum": 2, "target": target, "poll_seconds": 1, "grace_seconds": 20},
     }  # fmt: skip
     status, headers, body = hub.call("POST", f"models/zoo/{name}/trainings", given)
@@ -143,6 +143,40 @@ def test_a_worker_killed_while_it_aggregates_changes_nothing(hub, published):
         if is_killed:
             done = hub.call("GET", f"jobs/{job['uuid']}")[2]
             assert (done["state"], done["attempt"]) == ("succeeded", 2)
+    assert results[0] == results[1]
+
+
+def test_no_value_of_a_rejected_or_half_read_contribution_reaches_a_result(hub, published):
+    results = []
+    for has_others in (False, True):
+        training = begin(hub, published, target=3, norm_limit=1000.0)
+        layout = hub.call("GET", f"{training}/schema")[2]["layout"]
+        made = devices(hub, training, 6)
+        if has_others:
+            problems = {}
+            for device, value in zip(made[3:5], (float("nan"), 9000.0), strict=True):
+                device.push(device.task(), update(layout, value))
+                problems[value] = wait_for(
+                    lambda device=device: device.call("GET", "rounds/1/contribution")[2]["problem"],
+                    "the contribution to be rejected", 60,
+                )  # fmt: skip
+            assert [name.rpartition("/")[2] for name in problems.values()] == [
+                "non-finite",
+                "norm-limit",
+            ]
+            half = update(layout, 0.5)
+            upload = urlsplit(
+                made[5].call(
+                    "POST", "uploads", Tus_Resumable="1.0.0", Upload_Length=str(len(half))
+                )[1]["Location"]
+            ).path
+            parts = {"Content_Type": "application/offset+octet-stream", "Tus_Resumable": "1.0.0"}
+            sent = made[5].call("PATCH", upload, half[: len(half) // 2], Upload_Offset="0", **parts)
+            assert sent[0] == 204
+        for device, value in zip(made[:3], (0.25, -0.125, 1e-3), strict=True):
+            device.push(device.task(), update(layout, value))
+        results.append(ended(hub, training))
+        assert hub.call("GET", f"{training}/rounds/1/aggregate")[2]["participants"] == 3
     assert results[0] == results[1]
 
 

@@ -48,7 +48,7 @@ _PARAMETER_WORDS = {
 }
 _RULE_FIELDS = (
     *("examples_cap", "norm_limit", "max_staleness"),
-    *("noise_multiplier", "clip_norm", "delta", "client_certificate"),
+    *("noise_multiplier", "clip_norm", "delta", "client_certificate", "needs_evaluation"),
 )
 _SCHEDULE_FIELDS = ("quorum", "target", "cohort", "round_seconds", "most_rounds")
 # What is trained: all that the hub recognises, what matches patterns, or all but what matches.
@@ -123,6 +123,9 @@ class TrainingForm(ChoicesForm):
     )
     client_certificate = forms.BooleanField(
         label="Only devices with a TLS client certificate", required=False
+    )
+    needs_evaluation = forms.BooleanField(
+        label="Release a round only if it is not worse on most devices", required=False
     )
     quorum = forms.IntegerField(
         label="Quorum",

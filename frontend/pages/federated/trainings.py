@@ -15,8 +15,10 @@ from frontend.pages.federated.forms import RULE_WORDS
 from frontend.parts import formatting
 from frontend.parts.svg import charts
 from hub.protocol import phrases, stored
-from registry.federated import attacks, history, privacy
-from registry.federated.models import Aggregate, Contribution, Round, Training
+from hub.protocol.figures import Figure
+from registry.federated import attacks, history, privacy, selectors
+from registry.federated.models import Aggregate, Contribution, DeviceEvaluation, Round, Training
+from registry.federated.scores import GroupScores
 from registry.federated.services import rounds
 from registry.models import Variant, Version
 from runners.evaluations import selectors as evaluations
@@ -38,6 +40,8 @@ _RULES = {
     "delta": "Delta of differential privacy",
     "client_certificate": "TLS client certificate required",
     "max_staleness": "Maximum rounds between base and contribution",
+    "needs_evaluation": "Evaluation on devices required for a version",
+    "least_change": "Least median change of the share of right answers in an evaluation",
 }
 _SCHEDULE = {
     "mode": "Mode",
@@ -48,6 +52,10 @@ _SCHEDULE = {
     "grace_seconds": "Grace period for uploads in seconds",
     "most_rounds": "Number of rounds",
     "retention_days": "Retention of contributions in days",
+    "evaluate_every": "Aggregated rounds between evaluations on devices",
+    "evaluation_quorum": "Reports that an evaluation needs",
+    "evaluation_target": "Reports that end an evaluation",
+    "evaluation_seconds": "Length of an evaluation in seconds",
 }
 _EPSILON = re.compile(r"(?:ε|\bepsilon)\s*=\s*\d", re.IGNORECASE)
 _CLAIMED = (
@@ -57,7 +65,13 @@ _CLAIMED = (
 # Norms of what was not used that the words below a plot name.
 _NAMED = 5
 _FIGURES = ("norm", "cosine", "weight")
-_NONE = {"target": "none", "cohort": "all participants", "most_rounds": "no limit"}
+_NONE = {
+    "target": "none",
+    "cohort": "all participants",
+    "most_rounds": "no limit",
+    "evaluate_every": "on request",
+    "evaluation_target": "none",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,17 +241,17 @@ def contributions(of: Iterable[Contribution]) -> list[ContributionRow]:
 def rules(training: Training) -> list[tuple[str, Any]]:
     """Sentences about the rules and the schedule."""
     lines: list[tuple[str, Any]] = []
-    schedule = dict(training.schedule)
+    given, schedule = training.typed_rules.to_json(), training.typed_schedule.to_json()
     if share := schedule.get("cohort_fraction"):
         schedule["cohort"] = f"{100 * share:g} %"
-    for names, values in ((_RULES, training.rules), (_SCHEDULE, schedule)):
+    for names, values in ((_RULES, given), (_SCHEDULE, schedule)):
         for name, words in names.items():
-            value = values.get(name, False if name == "client_certificate" else None)
+            value = values[name]
             if name in _NONE and not value:
                 value = _NONE[name]
             lines.append((words, _words(value)))
-    parameters = training.rules.get("parameters") or {}
-    lines[1:1] = [(f"Parameter {name}", value) for name, value in parameters.items()]
+    parameters = given["parameters"].items()
+    lines[1:1] = [(f"Parameter {name}", value) for name, value in parameters]
     return lines
 
 
@@ -265,6 +279,24 @@ def withstands() -> list[tuple[str, list[tuple[attacks.Figure, attacks.Figure]]]
         )
         for rule in of.rules
     ]
+
+
+def changes(of: Iterable[RoundRow]) -> dict[int, Figure]:
+    """The median changes that devices report of rounds' results, by the number of the round."""
+    rounds = {row.round.pk: row.round.number for row in of}
+    evaluations = selectors.evaluations([row.round for row in of])
+    joined = {rounds[key]: row.typed_scores for key, row in evaluations.items()}
+    return {number: scores.all.change for number, scores in joined.items() if scores}
+
+
+def groups(of: DeviceEvaluation | None, *, may_manage: bool) -> list[tuple[str, GroupScores]]:
+    """The figures of an evaluation: those of all devices, then of each group that may be shown."""
+    scores = None
+    if of is not None:
+        scores = of.typed_scores if may_manage else history.open_scores(of)
+    if scores is None:
+        return []
+    return [("All devices", scores.all), *((f"Group {n}", row) for n, row in scores.groups.items())]
 
 
 def left_out(of: Round) -> dict[str, int]:

@@ -92,6 +92,9 @@ def round_(
     aggregate = getattr(row, "aggregate", None)
     contributions = presenter.contributions(selectors.contributions(request.user, row))
     may_manage = can(request.user, "training.manage", training.model)
+    evaluation = selectors.evaluations([row]).get(row.pk)
+    if evaluation is not None:
+        evaluation.round = row
     return render(
         request,
         "trainings/round.html",
@@ -107,6 +110,9 @@ def round_(
             "left_out": presenter.left_out(row).items(),
             "contributions": contributions,
             "spread": presenter.spread(contributions),
+            "evaluation": evaluation,
+            "scores": presenter.groups(evaluation, may_manage=may_manage),
+            "reports": selectors.reports(request.user, evaluation) if evaluation else [],
             "may_manage": may_manage,
         },
     )
@@ -173,6 +179,7 @@ def _context(request: HttpRequest, training: Training) -> dict[str, Any]:
         "scores": presenter.scores(page),
         "participation": presenter.participation(page),
         "accuracies": presenter.accuracies(page),
+        "changes": presenter.changes(page),
         "has_scores": any(row.round.score is not None for row in page),
         "rules": presenter.rules(training),
         "privacy": privacy.words(privacy.of_training(training)),

@@ -7,6 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from hub.cli.control import simulation
 from hub.cli.control.verbs import Noun, Task, Verb
 from hub.client import api
 from hub.terminal import DONE, plain
@@ -111,6 +112,16 @@ TRAINING = Noun(
             (f"hub training edit-participant {_TRAINING} p-1 --state suspended",),
             texts={"state": "new state"},
         ),
+        Task(
+            "simulate",
+            "run a training on this machine, with any rules, splits and attackers",
+            (
+                "hub training simulate digits.onnx --data digits.npz --code device.py",
+                "hub training simulate net.onnx --data digits.npz --code device.py --attackers 2",
+            ),
+            arguments=simulation.add_arguments,
+            run=simulation.run,
+        ),
     ),
 )
 
@@ -155,6 +166,18 @@ ROUNDS = Noun(
             "record a score of the result of a round",
             (f"hub rounds score {_TRAINING} 3 0.97",),
             positional=("score",),
+        ),
+        Verb(
+            "evaluate",
+            "rounds.evaluate",
+            "have devices compare the result of a round with the weights released before",
+            (f"hub rounds evaluate {_TRAINING} 3",),
+        ),
+        Verb(
+            "evaluation",
+            "rounds.evaluation",
+            "show what devices report of the result of a round",
+            (f"hub rounds evaluation {_TRAINING} 3",),
         ),
         Verb(
             "aggregate",

@@ -35,6 +35,32 @@ class Aggregate:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DeviceEvaluation:
+    """An evaluation of a round's result on devices."""
+
+    round: int
+    state: str
+    base: str
+    candidate: str
+    quorum: int
+    target: int
+    # whether the round becomes a version if it passes
+    releases: bool
+    # least median change with which it passes, -1 to 1
+    least_change: float
+    opened_at: datetime
+    deadline: datetime
+    ended_at: datetime | None
+    # number of reports that count
+    reports: int
+    # figures of all devices and of groups, with their intervals: reports, examples, base and
+    # candidate (share of right answers, weighted by examples), change (median over devices) and
+    # worse (share of devices whose share fell); null before it ends. Names of groups and groups of
+    # few devices are for maintainers
+    scores: dict[str, Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Round:
     """A round with the number of its contributions in each state."""
 
@@ -92,6 +118,25 @@ class RoundsGroup(Group):
             Round,
             "POST",
             f"models/{model_path(model)}/trainings/{part(number)}/rounds/{part(round_number)}/close",
+        )
+
+    def evaluate(self, model: str, number: int, round_number: int) -> DeviceEvaluation:
+        """Have devices compare the result of a round with the weights released before it."""
+        return self._call(
+            DeviceEvaluation,
+            "POST",
+            f"models/{model_path(model)}/trainings/{part(number)}/rounds/{part(round_number)}/evaluation",
+        )
+
+    def evaluation(self, model: str, number: int, round_number: int) -> DeviceEvaluation:
+        """Read what devices report of the result of a round.
+
+        Maintainers also get the reports, by pseudonym.
+        """
+        return self._call(
+            DeviceEvaluation,
+            "GET",
+            f"models/{model_path(model)}/trainings/{part(number)}/rounds/{part(round_number)}/evaluation",
         )
 
     def list(

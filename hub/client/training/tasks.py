@@ -37,23 +37,62 @@ class Task:
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write `model.onnx` and its weights to a folder, for a runtime; give the model's path."""
-        target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
         skeleton = self.description["base"]["skeleton"]
-        content = self.transport.request("GET", skeleton["url"], headers={"Accept": "*/*"}).body
-        expected, actual = digests.parse(skeleton["digest"]), digests.hash_bytes(content)
-        if expected != actual:
-            raise mismatch(expected, actual)
-        weights = self.weights.read_bytes()
-        base, actual = digests.parse(self.base), digests.hash_bytes(weights)
-        if base != actual:
-            raise problems.CacheUnusable(
-                f"The cached file {self.weights} is damaged: its SHA-256 is {actual}, not {base}. "
-                "Pull the task again to download it."
-            )
-        (target / federated.WEIGHTS).write_bytes(weights)
-        (target / federated.MODEL).write_bytes(content)
-        return target / federated.MODEL
+        return _save(self.transport, skeleton, self.weights, self.base, Path(folder))
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One of two models that a device compares: its tensors, and the file that they are read from.
+
+    ``digest`` is that of the file, ``sha256:<64 hex>``.
+    """
+
+    tensors: Tensors
+    digest: str
+    weights: Path
+    skeleton: dict[str, str]
+    transport: Transport
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write `model.onnx` and its weights to a folder, for a runtime; give the model's path."""
+        return _save(self.transport, self.skeleton, self.weights, self.digest, Path(folder))
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationTask:
+    """The task to count right answers of two models on the same examples of this device.
+
+    No more than ``examples_cap`` examples count. ``description`` is the hub's own.
+    """
+
+    round: int
+    base: Model
+    candidate: Model
+    deadline: str
+    examples_cap: int
+    hyperparameters: dict[str, Any]
+    description: dict[str, Any]
+
+
+def _save(
+    transport: Transport, skeleton: dict[str, str], weights: Path, digest: str, target: Path
+) -> Path:
+    target.mkdir(parents=True, exist_ok=True)
+    content = transport.request("GET", skeleton["url"], headers={"Accept": "*/*"}).body
+    expected, actual = digests.parse(skeleton["digest"]), digests.hash_bytes(content)
+    if expected != actual:
+        raise mismatch(expected, actual)
+    values = weights.read_bytes()
+    expected, actual = digests.parse(digest), digests.hash_bytes(values)
+    if expected != actual:
+        raise problems.CacheUnusable(
+            f"The cached file {weights} is damaged: its SHA-256 is {actual}, not {expected}. "
+            "Pull the task again to download it."
+        )
+    (target / federated.WEIGHTS).write_bytes(values)
+    (target / federated.MODEL).write_bytes(content)
+    return target / federated.MODEL
 
 
 def fetch(
@@ -62,7 +101,7 @@ def fetch(
     """Bring the weights of a task into the cache, verified, and read them."""
     from hub.client.training import tensors as training_tensors  # noqa: PLC0415  (numpy: at first use)
 
-    weights = bring_base(transport, cache, description)
+    weights = bring(transport, cache, description["base"])
     return Task(
         round=int(description["round"]),
         base=str(description["base"]["digest"]),
@@ -76,10 +115,39 @@ def fetch(
     )
 
 
-def bring_base(transport: Transport, cache: Cache, description: dict[str, Any]) -> Path:
-    """Return the weights that a task starts from, in the cache and verified."""
-    base = description["base"]
+def fetch_evaluation(
+    transport: Transport, cache: Cache, description: dict[str, Any]
+) -> EvaluationTask:
+    """Bring the weights of both models into the cache, verified, and read them."""
+    from hub.client.training import tensors as training_tensors  # noqa: PLC0415  (numpy: at first use)
+
+    def model(name: str) -> Model:
+        weights = bring(transport, cache, description[name])
+        return Model(
+            tensors=training_tensors.read(weights),
+            digest=str(description[name]["digest"]),
+            weights=weights,
+            skeleton=description["skeleton"],
+            transport=transport,
+        )
+
+    return EvaluationTask(
+        round=int(description["round"]),
+        base=model("base"),
+        candidate=model("candidate"),
+        deadline=str(description["deadline"]),
+        examples_cap=int(description["examples_cap"]),
+        hyperparameters=dict(description.get("hyperparameters") or {}),
+        description=description,
+    )
+
+
+def bring(transport: Transport, cache: Cache, weights: dict[str, Any]) -> Path:
+    """Return the weights that a task describes, in the cache and verified."""
     file = RemoteFile(
-        federated.WEIGHTS, int(base["bytes"]), digests.parse(base["digest"]), str(base["url"])
+        federated.WEIGHTS,
+        int(weights["bytes"]),
+        digests.parse(weights["digest"]),
+        str(weights["url"]),
     )
     return download.fetch(transport, cache, file)

@@ -27,16 +27,18 @@ from hub.client.local_files import LocalFile
 from hub.client.training import identity
 from hub.client.training import tasks as training_tasks
 from hub.client.training.identity import Identity
-from hub.client.training.tasks import Task
+from hub.client.training.tasks import EvaluationTask, Task
 from hub.client.transport import Transport
 from hub.client.upload import Upload
 from hub.protocol import digests, federated, problems, refs, safetensors
-from hub.protocol.federated import Manifest, Part
+from hub.protocol.federated import Manifest, Part, Statement
 
 if TYPE_CHECKING:
     from hub.client.training.tensors import Encoder, Tensors
 
 _T = TypeVar("_T")
+# Numbers of examples, of right answers of the base and of those of the candidate.
+Evaluate = Callable[[EvaluationTask], tuple[int, int, int]]
 
 INLINE_BYTES = 8_000_000
 # The hub may be restarted while devices are at work: so long they go on trying.
@@ -134,19 +136,72 @@ class Training:
         self._transport = self._connected()
         return self._identity.participant
 
-    def tasks(self) -> Iterator[Task]:
-        """Give one task after another, waiting between them, until the training has ended."""
+    def tasks(self, evaluate: Evaluate | None = None) -> Iterator[Task]:
+        """Give one task after another, waiting between them, until the training has ended.
+
+        With ``evaluate`` the device also compares models, whenever the hub asks for it: it is
+        called with an `EvaluationTask` and returns the numbers of examples, of right answers of the
+        base, and of right answers of the candidate.
+        """
         last = None
+        wait_seconds = 3600.0 if evaluate is None else float(HELD_SECONDS)
         while True:
+            if evaluate is not None:
+                self._evaluate(evaluate)
             try:
-                task = self.pull(wait_seconds=3600.0)
+                task = self.pull(wait_seconds=wait_seconds)
             except problems.TrainingOver:
-                return
+                break
             if task is not None and task is last:
                 self._transport.sleep(self._pace)  # it was left unanswered: no hurry to ask again
             elif task is not None:
                 last = task
                 yield task
+        if evaluate is not None:
+            while self._evaluate(evaluate):
+                self._transport.sleep(self._pace)
+
+    def pull_evaluation(self) -> EvaluationTask | None:
+        """Return two models to compare, or None when there are none.
+
+        Raises `TrainingOver`, and `NotAuthenticated` for a device that has not joined.
+        """
+        self._require_joined()
+        address = f"{self._address}/evaluation-task"
+        answer = self._patient(lambda: self._transport.request("GET", address))
+        self._pace = _seconds(answer.headers.get("Retry-After"))
+        if answer.status == HTTPStatus.NO_CONTENT:
+            return None
+        description = answer.json()
+        return self._patient(
+            lambda: training_tasks.fetch_evaluation(self._transport, self._cache, description)
+        )
+
+    def report(
+        self, task: EvaluationTask, *, examples: int, base_right: int, candidate_right: int
+    ) -> dict[str, Any]:
+        """Report how many answers of both models are right; return the report as the hub has it.
+
+        The counts are of the same examples, at most ``task.examples_cap``. Raises `ExamplesLimit`,
+        and `RoundClosed` when the evaluation has ended.
+        """
+        manifest = federated.EvaluationManifest(
+            training=str(task.description["training"]),
+            round=task.round,
+            nonce=str(task.description["nonce"]),
+            participant=self.participant,
+            base=task.base.digest,
+            candidate=task.candidate.digest,
+            n=examples,
+            base_right=base_right,
+            candidate_right=candidate_right,
+            created=_now(),
+        )
+        content = {"manifest": manifest.to_json(), "signature": self._sign(manifest)}
+        address = f"{self._address}/rounds/{task.round}/evaluation/report"
+        return self._patient(
+            lambda: self._transport.request("PUT", address, content=content).json()
+        )
 
     def pull(self, wait_seconds: float = 0.0) -> Task | None:
         """Return what to do now, waiting for so long; None when there is nothing.
@@ -200,7 +255,7 @@ class Training:
             self._encoder = tensors.Encoder(task.parts)
         # Hours may have passed since the pull.
         weights = self._patient(
-            lambda: training_tasks.bring_base(self._transport, self._cache, task.description)
+            lambda: training_tasks.bring(self._transport, self._cache, task.description["base"])
         )
         base = tensors.read(weights)
         sent, lost = self._encoder.encode(base, update, wire_encoding, keep)
@@ -216,7 +271,7 @@ class Training:
                 blob=digests.format(sha256),
                 n=max(1, min(examples, int(task.description["examples_cap"]))),
                 encoding=wire_encoding,
-                created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                created=_now(),
                 claims={**(claims or {}), "rel_l2": lost},
             )
             file = LocalFile("contribution.safetensors", path, size, sha256)
@@ -260,8 +315,7 @@ class Training:
         return answer
 
     def _hand_in(self, manifest: Manifest, file: LocalFile) -> dict[str, Any]:
-        key = self._identity.key if self._identity else b""
-        signature = federated.sign(manifest.canonical(), key)
+        signature = self._sign(manifest)
         address = self._contribution(manifest.round)
         if file.size > INLINE_BYTES:
             Upload(self._transport, self._cache, file, _ignore, f"{self._address}/uploads").run()
@@ -281,6 +335,35 @@ class Training:
             )
         contribution: dict[str, Any] = answer.json()
         return contribution
+
+    def _sign(self, statement: Statement) -> str:
+        key = self._identity.key if self._identity else b""
+        return federated.sign(statement.canonical(), key)
+
+    def _evaluate(self, evaluate: Evaluate) -> bool:
+        """Compare the models that the hub has now; whether there may be more of them."""
+        try:
+            while (task := self.pull_evaluation()) is not None:
+                examples, base_right, candidate_right = evaluate(task)
+                try:
+                    self.report(
+                        task,
+                        examples=examples,
+                        base_right=base_right,
+                        candidate_right=candidate_right,
+                    )
+                except problems.RoundClosed:
+                    continue  # it ended meanwhile
+                finally:
+                    self._let_go(task)
+        except problems.TrainingOver:
+            return False
+        return True
+
+    def _let_go(self, task: EvaluationTask) -> None:
+        for digest in {task.base.digest, task.candidate.digest}:
+            if self._task is None or self._task.base != digest:
+                self._cache.discard(digests.parse(digest))
 
     def _fetch(self, description: dict[str, Any]) -> Task:
         """Bring what a task starts from; what the task before started from is let go."""
@@ -319,6 +402,10 @@ def _encoding(task: Task, requested: str | None) -> str:
     if requested not in allowed:
         raise problems.EncodingRefused(f"This training accepts {', '.join(allowed)}.")
     return requested
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _content(file: LocalFile) -> bytes:

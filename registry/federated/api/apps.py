@@ -9,7 +9,10 @@ _EVENTS = (
     EventVerbs("contribution", "withdrawn"),
     EventVerbs("fleet", "created desired enrolled invited revoked rotated token-revoked uninvited"),
     EventVerbs("participant", "active certificate revoked suspended"),
-    EventVerbs("round", "aggregated cancelled closed failed opened released scored unreleased"),
+    EventVerbs(
+        "round",
+        "aggregated cancelled closed evaluated evaluating failed opened released scored unreleased",
+    ),
     EventVerbs(
         "training", "cancelled created edited finished invited open paused read refused uninvited"
     ),

@@ -24,7 +24,7 @@ from registry.federated import selectors, tasks
 from registry.federated.api import shapes
 from registry.federated.api.authentication import participant, seeker
 from registry.federated.api.views import OneRoundView, OneTrainingView
-from registry.federated.models import Participant, Training
+from registry.federated.models import DeviceEvaluation, Participant, Training
 from registry.federated.services import contributions, receiving
 from registry.models import Blob
 from registry.versions import selectors as registry
@@ -102,6 +102,22 @@ class Downloads(OneRoundView):
         selectors.require_result(self.request.user, self.of)
         aggregate = getattr(self.of, "aggregate", None)
         return self._send(aggregate.result if aggregate else None, federated.WEIGHTS)
+
+    @operation("rounds_evaluation_base", responses=BYTES)
+    def compared_base(self) -> HttpResponseBase:
+        """Download the weights that an evaluation compares with, as safetensors."""
+        return self._send(self._compared().base, federated.WEIGHTS)
+
+    @operation("rounds_evaluation_candidate", responses=BYTES)
+    def compared_candidate(self) -> HttpResponseBase:
+        """Download the weights that an evaluation is about, as safetensors."""
+        return self._send(self._compared().candidate, federated.WEIGHTS)
+
+    def _compared(self) -> DeviceEvaluation:
+        """The evaluation of the round; raises NotFound for those who may not have its weights."""
+        evaluation = selectors.evaluation(self.of)
+        selectors.require_compared(seeker(self.request), evaluation)
+        return evaluation
 
     def _send(self, blob: Blob | None, filename: str) -> HttpResponseBase:
         if blob is None or blob.erased_at is not None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from django.urls import path
 
 from registry.api import converters  # noqa: F401 - registers forms
-from registry.federated.api import devices, fleets, views
+from registry.federated.api import devices, evaluations, fleets, views
 
 _TRAININGS = "models/<str:namespace>/<str:name>/trainings"
 _TRAINING = f"{_TRAININGS}/<number:number>"
 _ROUND = f"{_TRAINING}/rounds/<number:round_number>"
+_EVALUATION = f"{_ROUND}/evaluation"
 
 _FLEETS = "models/<str:namespace>/<str:name>/fleets"
 _FLEET = f"{_FLEETS}/<str:fleet>"
@@ -39,6 +40,7 @@ urlpatterns = [
     path(f"{_TRAINING}/schema", views.Trainings.as_view({"get": "schema_read"})),
     path(f"{_TRAINING}/skeleton", devices.Downloads.as_view({"get": "skeleton"})),
     path(f"{_TRAINING}/task", devices.Tasks.as_view({"get": "read"})),
+    path(f"{_TRAINING}/evaluation-task", evaluations.EvaluationTasks.as_view({"get": "task"})),
     path(f"{_TRAINING}/invites", views.Invites.as_view({"get": "index", "post": "create"})),
     path(f"{_TRAINING}/invites/<number:key>", views.Invites.as_view({"delete": "revoke"})),
     path(
@@ -63,6 +65,10 @@ urlpatterns = [
     path(f"{_ROUND}/close", views.Rounds.as_view({"post": "close"})),
     path(f"{_ROUND}/release", views.Rounds.as_view({"post": "release"})),
     path(f"{_ROUND}/score", views.Rounds.as_view({"put": "give_score"})),
+    path(_EVALUATION, evaluations.Evaluations.as_view({"get": "read", "post": "create"})),
+    path(f"{_EVALUATION}/base", devices.Downloads.as_view({"get": "compared_base"})),
+    path(f"{_EVALUATION}/candidate", devices.Downloads.as_view({"get": "compared_candidate"})),
+    path(f"{_EVALUATION}/report", evaluations.EvaluationTasks.as_view({"put": "report"})),
     path(f"{_ROUND}/aggregate", views.Rounds.as_view({"get": "aggregate"})),
     path(
         f"{_ROUND}/contribution",

@@ -17,7 +17,7 @@ from django.utils import timezone
 from hub.protocol import digests, federated, problems, safetensors
 from registry.core import events
 from registry.federated.models import Contribution, Participant, Round
-from registry.federated.services import receiving
+from registry.federated.services import receiving, statements
 from registry.models import Event, Upload
 from registry.storage.files import store
 from registry.storage.services import blobs, quotas
@@ -26,7 +26,6 @@ INLINE_BYTES = 8_000_000
 MOST_TRIES = 2
 CHECK_FAILED = "check-failed"
 WITHDRAWN = "contribution.withdrawn"
-SENT_AWAY = "participant-sent-away"
 # How often a day a device may take back what it handed in: the bytes stay for a while each time.
 MOST_WITHDRAWALS = 20
 
@@ -147,7 +146,7 @@ def reject_of(participant: Participant) -> int:
     )
     return waiting.update(
         state=Contribution.State.REJECTED,
-        problem=SENT_AWAY,
+        problem=statements.SENT_AWAY,
         detail=f"{participant.pseudonym} was suspended or revoked before its round was planned.",
         checked_at=timezone.now(),
     )
@@ -218,32 +217,8 @@ def _check_manifest(
     manifest, training = submission.manifest, task.training
     if task.selected is not None and participant.pseudonym not in task.selected:
         raise problems.NotAllowed(f"You were not selected for round {task.number}.")
-    expected = {
-        "training": str(training.uuid),
-        "round": task.number,
-        "participant": participant.pseudonym,
-    }
-    for name, value in expected.items():
-        if getattr(manifest, name) != value:
-            raise problems.ManifestReplayed(
-                f"The manifest names the {name} {getattr(manifest, name)}; the hub expects "
-                f"{value}. Sign a new manifest for each round.",
-                errors=[{"pointer": f"/manifest/{name}", "detail": f"must be {value}"}],
-            )
-    if manifest.nonce != task.nonce:
-        raise problems.NonceWrong.at(
-            "/manifest/nonce", "The nonce does not match this round's task. Pull the task again."
-        )
-    if manifest.base != f"sha256:{task.base_sha256}":
-        raise problems.StaleBase(
-            f"The manifest is based on {manifest.base}, but round {task.number} on "
-            f"sha256:{task.base_sha256}. Pull the task and train from its weights.",
-            base=f"sha256:{task.base_sha256}",
-        )
-    if manifest.n > into.examples_cap:
-        raise problems.ExamplesLimit.at(
-            "/manifest/n", f"{manifest.n} examples exceed the maximum of {into.examples_cap}."
-        )
+    statements.expect_answer(manifest, participant, of=task, task=task)
+    statements.expect_examples(manifest.n, into)
     encodings = training.typed_rules.encodings
     if manifest.encoding not in encodings:
         raise problems.EncodingRefused.at(
@@ -253,10 +228,7 @@ def _check_manifest(
         raise problems.EncodingRefused.at(
             "/manifest/encoding", "Weights based on an older round must be sent as a delta."
         )
-    if not federated.verify(manifest.canonical(), submission.signature, participant.public_key):
-        raise problems.SignatureInvalid.at(
-            "/signature", "The signature does not match your key and the canonical manifest."
-        )
+    statements.expect_signature(manifest, submission.signature, participant)
 
 
 def _check_content(participant: Participant, submission: Submission) -> None:

@@ -15,7 +15,8 @@ from hub.protocol import federated, problems
 from registry.core import events
 from registry.core.permissions import Actor, require, require_user
 from registry.federated.models import Invite, Participant, Training
-from registry.federated.services import contributions, rounds
+from registry.federated.services import contributions, evaluations
+from registry.federated.services.locking import lock
 from registry.people.services.tokens import digest
 
 TOKEN_PREFIX, INVITE_PREFIX = "fp_", "fi_"
@@ -141,12 +142,13 @@ def edit(
 ) -> Participant:
     """Suspend, reactivate or permanently revoke a participant; bind it to another certificate.
 
-    The contributions of a removed one to a round not planned yet are rejected. An empty
+    The contributions of a removed one to a round not planned yet are rejected, and its reports to
+    evaluations that are open count for nothing. An empty
     ``certificate`` lets it come with any, or none. Raises TrainingConflict.
     """
     model = participant.training.model
     require(actor, "training.manage", model)
-    rounds.lock(participant.training)
+    lock(participant.training)
     row = Participant.objects.select_for_update().get(pk=participant.pk)
     if certificate is not None:
         row.certificate = certificate.removeprefix("sha256:")
@@ -161,6 +163,7 @@ def edit(
             row.ended_at = timezone.now()
         if state != Participant.State.ACTIVE:
             contributions.reject_of(row)
+            evaluations.reject_of(row)
         events.record(
             f"participant.{state}", row, actor=actor, model=model, pseudonym=row.pseudonym
         )

@@ -8,21 +8,16 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Any
 
-import structlog
-from django.db import transaction
-
-from hub.protocol import federated, problems
+from hub.protocol import federated
 from registry.cards import cards, edits
 from registry.cards.fields import INHERITED
 from registry.core import events
-from registry.federated import history, privacy
+from registry.federated import history, privacy, scores, selectors
 from registry.federated.models import Round, Training
 from registry.models import Blob, File, RegisteredModel, Version
 from registry.storage.services import blobs, quotas
 from registry.versions import lifecycle
 from registry.versions.services import files
-
-log = structlog.get_logger(__name__)
 
 MOST_ROUNDS_NAMED = 100
 # Files that hold weights, in the formats that models are published in.
@@ -30,43 +25,6 @@ WEIGHT_ENDINGS = (
     ".onnx", ".onnx_data", ".onnx.data", ".ort", ".safetensors", ".bin", ".pt", ".pth", ".ckpt",
     ".h5", ".keras", ".msgpack", ".tflite", ".gguf", ".pb", ".mlmodel", ".npz", ".pkl", ".joblib",
 )  # fmt: skip
-
-
-def try_release(training: Training, ended: Round) -> None:
-    """Release a round as a version.
-
-    If that fails, the reason is recorded and the round continues.
-    """
-    try:
-        with transaction.atomic():
-            release(training, ended)
-    except problems.Problem as problem:
-        log.warning("release_refused", round=ended.pk, problem=problem.slug)
-        events.record(
-            "round.unreleased",
-            ended,
-            actor=None,
-            model=training.model,
-            number=ended.number,
-            problem=problem.slug,
-            detail=problem.detail,
-        )
-
-
-def release_best(training: Training) -> None:
-    """Release the best round of a finished, locked training, once its last one has a score."""
-    if training.state != Training.State.FINISHED or not training.release_best:
-        return
-    last = training.rounds.filter(state=Round.State.AGGREGATED).first()
-    if last is None or last.score is None:
-        return
-    best_round = best(training)
-    if (
-        best_round is not None
-        and best_round.version_id is None
-        and best_round.aggregate.result is not None
-    ):
-        try_release(training, best_round)
 
 
 def best(training: Training) -> Round | None:
@@ -145,12 +103,19 @@ def card(training: Training, ended: Round) -> str:
         "",
         f"Examples are counted by the devices themselves, up to {rules.examples_cap} each.",
         "",
+        *_evaluation(ended),
         "## Differential privacy",
         "",
         privacy.words(privacy.of_round(ended)),
         "",
     ]
     return "\n".join([f"---\n{head}---", "", *body])
+
+
+def _evaluation(ended: Round) -> list[str]:
+    evaluation = selectors.evaluations([ended]).get(ended.pk)
+    joined = history.open_scores(evaluation) if evaluation else None
+    return ["## Evaluation on devices", "", scores.words(joined.all), ""] if joined else []
 
 
 def _rows(training: Training, ended: Round) -> list[str]:

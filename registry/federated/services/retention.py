@@ -27,7 +27,10 @@ def forget() -> int:
 
 
 def _forget_results(training: Training, count: int) -> None:
-    """Let go of all but the newest results and the best; versions hold theirs for themselves."""
+    """Let go of all but the newest results and the best; versions hold theirs for themselves.
+
+    What the first round began with stays: devices compare results with it until one is released.
+    """
     rounds = Round.objects.filter(training=training, state=Round.State.AGGREGATED)
     oldest = rounds.values_list("number", flat=True)[count - 1 : count].first()
     if oldest is None:
@@ -37,5 +40,9 @@ def _forget_results(training: Training, count: int) -> None:
         result=None, optimiser=None
     ).exclude(round=best).update(result=None, optimiser=None)
     Round.objects.filter(
-        training=training, number__lt=oldest, base__isnull=False, state__in=Round.ENDED
+        training=training,
+        number__lt=oldest,
+        number__gt=1,
+        base__isnull=False,
+        state__in=Round.ENDED,
     ).update(base=None)

@@ -18,11 +18,12 @@ from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 
 from hub.protocol import problems, training_rules
-from registry.core import events, row_locks
+from registry.core import events
 from registry.core.permissions import Actor, require
 from registry.federated import selection
 from registry.federated.models import Aggregate, Contribution, Participant, Round, Training
-from registry.federated.services import receiving, releases
+from registry.federated.services import evaluations, receiving
+from registry.federated.services.locking import lock
 from registry.storage.services import blobs
 
 log = structlog.get_logger(__name__)
@@ -31,11 +32,6 @@ BELOW_QUORUM = "below-quorum"
 NOT_MADE = "aggregation-failed"
 # Why a contribution is left out that came after as many as a robust rule takes.
 OVER_LIMIT = "over-limit"
-
-
-def lock(training: Training) -> Training:
-    """The training as it is now, locked until the transaction ends."""
-    return row_locks.lock(training, "model__namespace", "base", "created_by")
 
 
 def open_next(training: Training, *, selected: Sequence[str] | None = None) -> Round:
@@ -105,7 +101,10 @@ def close_by_hand(actor: Actor, *, of: Round) -> Round:
 
 @transaction.atomic
 def ask_release(actor: Actor, *, of: Round) -> Round:
-    """Have the result of a round become a version: at once where it exists, else when it does."""
+    """Have the result of a round become a version: at once where it exists, else when it does.
+
+    Where the rules need an evaluation, the round is released when it has passed one.
+    """
     require(actor, "training.manage", of.training.model)
     training = lock(of.training)
     row = Round.objects.select_related("aggregate").get(pk=of.pk)
@@ -120,7 +119,7 @@ def ask_release(actor: Actor, *, of: Round) -> Round:
             raise problems.TrainingConflict(
                 f"The weights of round {row.number} are no longer stored. Release a later round."
             )
-        releases.release(training, row)
+        evaluations.release(training, row)
     else:
         row.release_asked = True
         row.save(update_fields=["release_asked"])
@@ -147,7 +146,7 @@ def give_score(actor: Actor, *, of: Round, score: float) -> Round:
     events.record(
         "round.scored", row, actor=actor, model=training.model, number=row.number, score=score
     )
-    releases.release_best(training)
+    evaluations.release_best(training)
     return row
 
 
@@ -232,7 +231,8 @@ def finish(
     every = training.release_every
     ends_it = is_last and not training.release_best
     if ended.release_asked or ends_it or (every and aggregated % every == 0):
-        releases.try_release(training, ended)
+        evaluations.try_release(training, ended)
+    evaluations.open_regularly(training, ended, aggregated)
     if is_last:
         _finish_training(training)
     elif training.state == Training.State.OPEN:

@@ -24,7 +24,8 @@ from registry.core.permissions import Actor, require, require_user
 from registry.federated.models import Round, Training
 from registry.federated.models.trainings import BaseData, TrainingState
 from registry.federated.schedule import Schedule
-from registry.federated.services import releases, rounds
+from registry.federated.services import evaluations, rounds
+from registry.federated.services.locking import lock
 from registry.models import File, RegisteredModel, User, Version
 from registry.models.registered_models import has_files
 from registry.storage.services import blobs
@@ -136,7 +137,7 @@ def take_schema(
     ``skeleton`` and ``weights`` are digests of stored files.
     A draft whose rules do not go with its tensors stays one, and ``refusal`` says why.
     """
-    training = rounds.lock(training)
+    training = lock(training)
     if training.state != Training.State.DRAFT or training.layout_sha256:
         return False
     training.layout = [part.to_json() for part in layout]
@@ -157,7 +158,7 @@ def take_schema(
 @transaction.atomic
 def refuse_schema(*, training: Training, findings: list[dict[str, str]]) -> None:
     """Keep why a draft's file cannot be trained."""
-    training = rounds.lock(training)
+    training = lock(training)
     if training.state == Training.State.DRAFT and not training.layout_sha256:
         training.refusal = findings[:50]
         training.save(update_fields=["refusal"])
@@ -168,7 +169,7 @@ def refuse_schema(*, training: Training, findings: list[dict[str, str]]) -> None
 def edit(actor: Actor, *, training: Training, **changes: Any) -> Training:
     """Change title, hyperparameters or release policy; rules and schedule of a draft alone."""
     require(actor, "training.manage", training.model)
-    training = rounds.lock(training)
+    training = lock(training)
     for name, read in (("rules", Rules.from_json), ("schedule", Schedule.from_json)):
         if name in changes:
             if training.state != Training.State.DRAFT:
@@ -208,7 +209,7 @@ def set_state(actor: Actor, *, training: Training, state: str, reason: str = "")
     A pause lets the live round end and opens no other. Finishing and cancelling end that round.
     """
     require(actor, "training.manage", training.model)
-    training = rounds.lock(training)
+    training = lock(training)
     if training.state == state:
         return training
     if state not in _MOVES.get(Training.State(training.state), set()):
@@ -225,8 +226,10 @@ def set_state(actor: Actor, *, training: Training, state: str, reason: str = "")
     training.save(update_fields=["state", "reason", "ended_at"])
     if training.is_over:
         rounds.cancel_live(training)
+    if state == Training.State.CANCELLED:
+        evaluations.cancel(training)
     events.record(f"training.{state}", training, actor=actor, model=training.model, reason=reason)
-    releases.release_best(training)
+    evaluations.release_best(training)
     return training
 
 
@@ -234,11 +237,12 @@ def set_state(actor: Actor, *, training: Training, state: str, reason: str = "")
 def on_deleted(subject: Subject) -> None:
     """Cancel the trainings of a model that was deleted permanently, with their rounds."""
     gone = Training.objects.filter(model=subject.model_id).exclude(has_files("model__"))
-    for training in map(rounds.lock, gone.filter(state__in=_MOVES)):
+    for training in map(lock, gone.filter(state__in=_MOVES)):
         training.state, training.reason = Training.State.CANCELLED, "Its model was deleted."
         training.ended_at = timezone.now()
         training.save(update_fields=["state", "reason", "ended_at"])
         rounds.cancel_live(training)
+        evaluations.cancel(training)
         events.record("training.cancelled", training, actor=None, model=training.model)
 
 
@@ -299,6 +303,8 @@ def _expect_kept(rules: Rules, schedule: Schedule) -> None:
             "This hub trusts no proxy to verify client certificates, so no device could join. "
             "The operator must name such a proxy in HUB_CERTIFICATE_PROXIES.",
         )
+    if rules.noise_multiplier is not None and schedule.evaluate_every:
+        raise problems.InvalidRequest.at("/schedule/evaluate_every", training_rules.NOISE_UNCOUNTED)
     most = training_rules.MOST_ROBUST
     if rules.rule in training_rules.ROBUST and schedule.quorum > most:
         raise problems.InvalidRequest.at(

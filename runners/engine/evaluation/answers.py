@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hub.protocol import pairs
-from hub.protocol.intervals import IntervalMethod
+from hub.protocol.intervals import OF_ROWS
 from runners.engine.runs import answers
 
 if TYPE_CHECKING:
@@ -122,6 +122,6 @@ def figures(answer: Any) -> Figures:
     if not all(_METRIC.fullmatch(figure.metric) for figure in figures.figures):
         raise answers.unreadable("metric is no name")
     methods = {figure.interval_method for figure in figures.figures}
-    if not methods <= {"", *map(str, IntervalMethod)}:
+    if not methods <= {"", *map(str, OF_ROWS)}:
         raise answers.unreadable("interval_method is no method")
     return figures

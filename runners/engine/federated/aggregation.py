@@ -131,7 +131,8 @@ def _clipped(job: Round, limit: float | None) -> list[Member]:
 
 def _weighed(job: Round) -> list[Member]:
     """Set the weight of every member by the rule; integers if numbers of examples decide."""
-    rules, most = job.rules, _most_examples(job)
+    rules = job.rules
+    most = rules.most_examples(member.examples for member in job.members)
     members = [
         replace(member, examples=max(1, min(member.examples, most))) for member in job.members
     ]
@@ -154,16 +155,6 @@ def _discounted(member: Member, rules: Rules) -> Member:
     return replace(
         member, weight=member.weight * share, statistic_weight=member.statistic_weight * share
     )
-
-
-def _most_examples(job: Round) -> int:
-    """How many examples of one member count: a claim that cannot be checked must not decide."""
-    cap, multiple = job.rules.examples_cap, job.rules.examples_multiple
-    if multiple is None:
-        return cap
-    # The lower median: with two devices, a false claim of one does not raise the limit.
-    middle = statistics.median_low(min(member.examples, cap) for member in job.members)
-    return min(cap, math.ceil(multiple * middle))
 
 
 def _robust_weights(job: Round) -> list[float]:

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from benchmarks import interval_coverage as coverage
+from hub.protocol import intervals
 from hub.protocol.intervals import Interval, IntervalMethod, Level, binomial_tail, proportion
 
 
@@ -60,6 +61,8 @@ def test_each_method_has_a_level_and_says_what_it_covers():
         "Student's t of the processes' log medians": 95,
         "Wilcoxon's signed ranks": 99,
         "errors of held-out models": 80,
+        "order statistics of the median": 95,
+        "Student's t of the logit of the devices' sums": 95,
     }
     assert all(method.coverage for method in IntervalMethod)
     assert [level.words for level in Level] == ["80 % interval", "95 % interval", "99 % interval"]
@@ -76,3 +79,39 @@ def test_a_stored_figure_without_a_method_has_no_interval():
 def test_log_normal_medians_are_covered_as_often_as_said(processes):
     held = coverage.of_medians(coverage.NOISE["log-normal"], processes, 4000)
     assert 0.94 <= held <= 0.96
+
+
+@pytest.mark.parametrize(
+    ("values", "ends"),
+    [
+        ([3, 1, 2, 5, 4], None),  # all five hold the median in 93.75 % of draws
+        ([6, 3, 1, 2, 5, 4], (1, 6)),
+        (range(10), (1, 8)),
+        ([], None),
+    ],
+)
+def test_the_interval_of_a_median_lies_between_two_of_its_values(values, ends):
+    of = intervals.median(values)
+    assert (of and (of.low, of.high)) == ends
+
+
+@pytest.mark.parametrize("count", range(6, 60))
+def test_the_interval_of_a_median_covers_its_level_and_is_the_least_that_does(count):
+    assert coverage.of_median(count) >= 0.95
+    inner = int(intervals.median(range(count)).low) + 1
+    assert 1 - 2 * binomial_tail(inner, count, 0.5) < 0.95
+
+
+def test_the_interval_of_a_share_on_devices_is_wider_than_that_of_its_examples():
+    """Devices that differ say less than as many examples of one source."""
+    of = intervals.weighted_share([90, 20, 95, 97, 60], [100] * 5)
+    one_source = proportion(362, 500)
+    assert 0 < of.low < one_source.low < one_source.high < of.high < 1
+    assert intervals.weighted_share([9, 9], [10, 10]) is None
+    assert intervals.weighted_share([9], [10]) is None
+
+
+@pytest.mark.parametrize(("devices", "share"), [(5, 0.9), (10, 0.98), (30, 0.5)])
+def test_the_interval_of_a_share_on_devices_covers_what_it_says(devices, share):
+    held, _ = coverage.of_devices(devices, share, rounds=600)
+    assert 0.81 <= held <= 0.97

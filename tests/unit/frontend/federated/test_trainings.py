@@ -232,7 +232,7 @@ def test_maintainers_steer(ada):
 def test_rounds_are_read_page_by_page_with_a_fixed_number_of_queries(
     ada, monkeypatch, django_assert_max_num_queries
 ):
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(13):
         whole = text(Client().get(PAGE))
     assert "rounds/1" in whole
     monkeypatch.setattr("frontend.pages.federated.views.PAGE", 1)

@@ -81,7 +81,8 @@ def test_the_review_states_the_epsilon_of_all_rounds_and_never_less(ada):
 def test_settings_travel_through_the_review_and_back(ada):
     browser = signed_in(ada)
     fields = {"trained": "except", "patterns": "head.*", "hyperparameters": '{"epochs": 2}'}
-    shown = review(browser, **fields)
+    shown = review(browser, **fields, needs_evaluation="on")
+    assert "at least 5 devices compare it with the version before" in shown
     hidden = dict(re.findall(r'type="hidden" name="([a-z0-9_]+)" value="(.*?)">', shown))
     hidden.pop("csrfmiddlewaretoken", None)
     assert set(TrainingForm().fields) - set(hidden) == {"release_publishes"}  # it was not ticked
@@ -94,6 +95,7 @@ def test_settings_travel_through_the_review_and_back(ada):
     assert training.roles == {"frozen": ["head.*"]}
     assert training.hyperparameters == {"epochs": 2}
     assert training.rules["examples_cap"] == 500
+    assert training.rules["needs_evaluation"]
     assert not training.release_publishes
 
 

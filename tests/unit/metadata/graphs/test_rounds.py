@@ -12,8 +12,8 @@ from metadata.federated import rounds
 from metadata.graphs import projection, selectors
 from metadata.rdf.graph import Graph
 from metadata.rdf.iris import Places
-from registry.federated import history
-from registry.federated.models import Round
+from registry.federated import history, scores
+from registry.federated.models import DeviceReport, Participant, Round
 from registry.federated.models.trainings import BaseData
 from registry.federated.privacy import Statement
 from registry.models import Version
@@ -27,12 +27,13 @@ NO_NOISE = Statement(
 )
 
 
-def graph(statement=NO_NOISE):
+def graph(statement=NO_NOISE, scores=None):
     rows = tuple(
         history.RoundSummary(
             number=number, contributions=4, examples=400, rule="trimmed-mean", opened_at=AT,
             ended_at=None, result_sha256="", noise_multiplier=None,
             parameters={"trim": 0.2}, left_out={"non-finite": 2} if number == 2 else {},
+            scores=scores if number == 2 else None,
         )
         for number in (1, 2)
     )  # fmt: skip
@@ -59,6 +60,33 @@ def test_each_round_is_an_activity_that_follows_the_one_before():
     assert count.startswith('"4"')
     (left,) = told(lines, "#round-2-without-non-finite", f"{hub}contributions")
     assert left.startswith('"2"')
+
+
+def test_evaluations_on_devices_are_their_word_with_counts_and_intervals():
+    reports = [
+        DeviceReport(
+            participant=Participant(group=f"clinic-{n % 2}"), n=100,
+            base_right=80, candidate_right=82 + n,
+        )
+        for n in range(12)
+    ]  # fmt: skip
+    lines, hub = graph(scores=scores.of(reports, lambda _: 100).public(5)), f"{HOME}/ns#"
+    version = f"{HOME}/models/lab/net/v/5"
+    assert told(lines, "#round-2", f"{hub}deviceEvaluation") == {
+        f"<{version}#round-2-devices>",
+        f"<{version}#round-2-devices-1>",
+        f"<{version}#round-2-devices-2>",
+    }
+    assert told(lines, "#round-1", f"{hub}deviceEvaluation") == set()
+    (count,) = told(lines, "#round-2-devices", f"{hub}deviceReports")
+    assert count.startswith('"12"')
+    change = "#round-2-devices-change"
+    (value,) = told(lines, change, "http://www.w3.org/ns/dqv#value")
+    assert value.startswith('"0.075"')
+    assert told(lines, change, f"{hub}figureKind") == {'"declared"'}
+    assert told(lines, change, f"{hub}figureStatus") == {'"unverified"'}
+    assert told(lines, change, f"{hub}intervalMethod") == {'"order statistics of the median"'}
+    assert "clinic" not in "".join(lines)
 
 
 @pytest.mark.parametrize(
