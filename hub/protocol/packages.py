@@ -14,13 +14,14 @@ from hub.counting import plural
 from hub.protocol import problems, stored, strict
 
 MODEL_ENDING = ".onnx"
+GENAI_CONFIG = "genai_config.json"
 _Row = TypeVar("_Row")
 
 # How packages are recognised and checked; a higher number has each version checked again.
-METHOD = 1
+METHOD = 2
 # Names of files that say how others belong together, and of those that list tokens.
 CONFIGS = (
-    "genai_config.json",
+    GENAI_CONFIG,
     "manifest.json",
     "component.json",
     "model_index.json",
@@ -159,11 +160,15 @@ class PackageFinding:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A version's files as one package: its layout, components in order of preference, findings."""
+    """A version's files as one package: its layout, components in order of preference, findings.
+
+    ``decoder`` is the ONNX file whose generation can be measured; empty where there is none.
+    """
 
     layout: Layout
     components: tuple[Component, ...] = ()
     findings: tuple[PackageFinding, ...] = ()
+    decoder: str = ""
 
     @classmethod
     def read(cls, value: object) -> Package:
@@ -178,6 +183,7 @@ class Package:
             next((layout for layout in Layout if layout == row.get("layout")), Layout.MODELS),
             tuple(_readable(Component, row.get("components"))),
             tuple(_readable(PackageFinding, row.get("findings"))),
+            stored.text(row.get("decoder")),
         )
 
     def to_json(self) -> dict[str, Any]:
