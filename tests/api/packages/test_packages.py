@@ -78,6 +78,7 @@ def test_a_single_model_is_no_package(api, ada):
         "title": "",
         "components": [],
         "findings": [],
+        "generation": None,
     }
     assert 'id="package"' not in Client().get(f"{PAGE}/checks").content.decode()
 
