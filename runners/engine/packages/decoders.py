@@ -217,7 +217,7 @@ class Decoder:
         ports = self.ports
         batch, count = tokens.shape
         caches = ports.empty(batch) if caches is None else caches
-        before = int(np.shape(next(iter(caches.values())))[2])
+        before = np.asarray(next(iter(caches.values()))).shape[2]
         feeds: dict[str, Any] = {ports.tokens: tokens, **caches}
         if ports.mask:
             feeds[ports.mask] = np.ones((batch, before + count))
