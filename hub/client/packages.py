@@ -11,7 +11,7 @@ from typing import Any
 
 from hub.client.cache import Resolved
 from hub.client.rest import answers
-from hub.client.rest.packages import PackageFinding, VersionPackage
+from hub.client.rest.packages import Component, PackageFinding, VersionPackage
 from hub.protocol import problems
 from hub.protocol.packages import GENAI_CONFIG, PackageState, Severity, model_of
 
@@ -54,16 +54,21 @@ def genai_runtime() -> Any:
     return onnxruntime_genai
 
 
+def folders_of(resolved: Resolved) -> list[str]:
+    """The folders of a version with a config of ONNX Runtime GenAI; the top one is empty."""
+    return sorted(
+        posixpath.dirname(file.path)
+        for file in resolved.files
+        if posixpath.basename(file.path) == GENAI_CONFIG
+    )
+
+
 def with_folder(resolved: Resolved, folder: str | None) -> tuple[Resolved, str]:
     """The same version with the files of a package of ONNX Runtime GenAI alone, and its folder.
 
     Raises ComponentMissing, with the folders that have a config.
     """
-    places = sorted(
-        posixpath.dirname(file.path)
-        for file in resolved.files
-        if posixpath.basename(file.path) == GENAI_CONFIG
-    )
+    places = folders_of(resolved)
     wanted = places if folder is None else [folder.strip("/")]
     if len(wanted) != 1 or wanted[0] not in places:
         names = ", ".join(place or "the top folder" for place in places)
@@ -75,6 +80,18 @@ def with_folder(resolved: Resolved, folder: str | None) -> tuple[Resolved, str]:
     [place] = wanted
     inside = [file for file in resolved.files if not place or file.path.startswith(f"{place}/")]
     return replace(resolved, files=tuple(inside)), place
+
+
+def components_of(resolved: Resolved, read: Callable[[str], dict[str, Any]]) -> list[Component]:
+    """The components of a version with an ONNX file; none where its package was not checked.
+
+    ``read`` gets an address of the API.
+    """
+    try:
+        package = answers.read(VersionPackage, read(address(resolved.ref.name, resolved.number)))
+    except problems.NotFound:
+        return []  # this hub offers no packages
+    return [component for component in package.components if component.model]
 
 
 def address(name: str, number: int) -> str:
