@@ -56,7 +56,24 @@ class Layout(StrEnum):
         """The name of the layout for people."""
         return _LABELS[self]
 
+    @property
+    def library(self) -> str:
+        """The library that loads it, as the Hub protocol names it; empty where it names none."""
+        return _LIBRARIES.get(self, "")
 
+
+_LIBRARIES = {
+    Layout.GENAI: "onnxruntime-genai",
+    Layout.DIFFUSERS: "diffusers",
+    Layout.SENTENCE_TRANSFORMERS: "sentence-transformers",
+    Layout.CLIP: "transformers.js",
+    Layout.OPTIMUM: "transformers.js",
+}
+_TASKS = {
+    Layout.SENTENCE_TRANSFORMERS: "sentence-similarity",
+    Layout.TRANSDUCER: "automatic-speech-recognition",
+    Layout.CLIP: "zero-shot-image-classification",
+}
 _LABELS = {
     Layout.GENAI: "ONNX Runtime GenAI",
     Layout.ORT_PACKAGE: "ONNX Runtime model package",
@@ -194,6 +211,16 @@ class Package:
     def errors(self) -> tuple[PackageFinding, ...]:
         """The findings that say that the package cannot be used as it is."""
         return tuple(row for row in self.findings if row.severity == Severity.ERROR)
+
+    @property
+    def task(self) -> str:
+        """The task that the layout and its parts imply; empty where they leave it open."""
+        if self.decoder:
+            return "text-generation"
+        roles = {component.role for component in self.components}
+        if self.layout == Layout.DIFFUSERS and {Role.TEXT, Role.DENOISER} <= roles:
+            return "text-to-image"
+        return _TASKS.get(self.layout, "")
 
     @property
     def summary(self) -> str:

@@ -10,6 +10,7 @@ from hub.protocol.stored import mapping
 from registry.core import outbox
 from registry.packages import services
 from registry.versions import evidence
+from registry.versions.implied_terms import ImpliedTerms, implied_terms
 from runners.packages import jobs, selectors
 from runners.queue.job_kinds import JobKind, job_kinds
 
@@ -38,6 +39,7 @@ def register(package: str) -> None:
             covers_older=True,
         ),
     )
+    implied_terms.register(package, ImpliedTerms(selectors.implied_terms))
     evidence.register(
         evidence.Evidence(
             jobs.GENERATION, "generation", "/checks#generation", "/package", selectors.describe

@@ -55,3 +55,9 @@ def describe(version: Version, pk: int) -> str:
         raise problems.NotFound("The version has no result of generation.")
     failed = ", ".join(check.title.lower() for check in generation.failures)
     return f"not so: {failed}" if failed else generation.reason or "consistent"
+
+
+def implied_terms(version: Version) -> tuple[str, str]:
+    """The task and the library that the package of a version implies; empty where none does."""
+    row = selectors.of(version)
+    return (row.package.task, row.package.layout.library) if row is not None else ("", "")

@@ -41,9 +41,9 @@ def work(sandbox, settings):
 def publish(work):
     """Publish files as a model of somebody, whose package and decoder the engine judges."""
 
-    def make(owner, files, **described):
+    def make(owner, files, card=factories.CARD, **described):
         model = factories.model(owner, **described)
-        version = factories.submitted(owner, model, files)
+        version = factories.submitted(owner, model, files, card=card)
         work()
         work(jobs.GENERATION)
         factories.work()
