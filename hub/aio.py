@@ -63,6 +63,7 @@ def _iterated(call: Callable[_P, Iterator[_T]]) -> Callable[_P, AsyncIterator[_T
 
 load = _awaited(api.load)
 session = _awaited(api.session)
+genai = _awaited(api.genai)
 download = _awaited(api.download)
 find = _awaited(api.find)
 info = _awaited(api.info)

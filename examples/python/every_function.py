@@ -61,6 +61,10 @@ def read(name: str, folder: Path) -> None:
     print("nodes:", len(hub.load(f"{name}@1").graph.node))
     session = hub.session(name, ["CPUExecutionProvider"])
     print("runs on", session.get_providers())
+    try:
+        print("generates:", hub.genai(name))
+    except (hub.errors.ComponentMissing, hub.errors.LibraryMissing) as error:
+        print("no language model:", error)
     print("any triples:", hub.query("ASK { ?subject ?predicate ?object }"))
 
 

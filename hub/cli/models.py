@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import sys
 from importlib import import_module
@@ -52,14 +53,14 @@ def add_get(commands: Any) -> None:
     get.add_argument(
         "--layout",
         choices=list(layouts),
-        help="write the model at --to as another server reads it: "
+        help="write the model at --to as another tool reads it: "
         + "; ".join(f"{name}, {layout.layout}" for name, layout in layouts.items()),
     )
     get.add_argument(
         "--max-batch-size",
         type=positive,
         metavar="COUNT",
-        help="let that server batch requests, at most this many; the first dimension must be free",
+        help="let Triton batch requests, at most this many; the first dimension must be free",
     )
     add_flags(get, "quiet", "json")
     get.add_argument(
@@ -106,16 +107,21 @@ def _get(options: argparse.Namespace) -> int:
 
 def _write_layout(options: argparse.Namespace) -> int:
     if not options.to:
-        print("hub: --layout needs --to, the folder of the model repository", file=sys.stderr)
+        print("hub: --layout needs --to, the folder to write to", file=sys.stderr)
         return USAGE
-    folder = import_module(_layouts()[options.layout].path).write(
+    write = import_module(_layouts()[options.layout].path).write
+    batches = {"max_batch_size": options.max_batch_size} if options.max_batch_size else {}
+    if not batches.keys() <= inspect.signature(write).parameters.keys():
+        print(f"hub: --layout {options.layout} takes no --max-batch-size", file=sys.stderr)
+        return USAGE
+    folder = write(
         api.default_hub(),
         options.ref,
         options.to,
         opset=options.opset,
         variant=options.variant,
         strength=options.strength,
-        max_batch_size=options.max_batch_size or 0,
+        **batches,
         progress=False if options.quiet else None,
     )
     row = {"ref": options.ref, "layout": options.layout, "folder": str(folder)}

@@ -51,6 +51,7 @@ def _of_default(method: Callable[Concatenate[Hub, _P], _T]) -> Callable[_P, _T]:
 
 load = _of_default(Hub.load)
 session = _of_default(Hub.session)
+genai = _of_default(Hub.genai)
 download = _of_default(Hub.download)
 find = _of_default(Hub.find)
 understand = _of_default(Hub.understand)

@@ -25,6 +25,7 @@ from hub.protocol import deprecations, problems, refs
 if TYPE_CHECKING:
     import onnx
     import onnxruntime
+    import onnxruntime_genai
 
 
 # How many versions a description has.
@@ -162,6 +163,29 @@ class Hub(Catalogue, Publishing, Devices, Groups):
         folder = self._snapshot(resolved, progress=progress)
         names = runtime.get_available_providers() if providers is None else list(providers)
         return runtime.InferenceSession(str(folder / entry.path), providers=names, **options)
+
+    def genai(
+        self,
+        /,
+        ref: str,
+        *,
+        folder: str | None = None,
+        signed_by: str | Sequence[str] | None = None,
+        progress: bool | None = None,
+        wait: bool = False,
+    ) -> onnxruntime_genai.Model:
+        """Return the package as an `onnxruntime_genai.Model`, loaded from a folder of the cache.
+
+        `folder` is that of the `genai_config.json` to load, where the version has several; only
+        the files in it are fetched. Raise `LibraryMissing` when ONNX Runtime GenAI is not
+        installed, `ComponentMissing` when there is no such package, and whatever `download` raises.
+        """
+        from hub.client import packages  # noqa: PLC0415  (each verb imports what it needs)
+
+        runtime = packages.genai_runtime()
+        resolved = self.resolve(ref, signed_by=signed_by, wait=wait)
+        resolved, place = packages.with_folder(resolved, folder)
+        return runtime.Model(str(self._snapshot(resolved, progress=progress) / place))
 
     def _component(
         self, ref: str, resolved: Resolved, component: str | None, other: int | str | None

@@ -1,8 +1,9 @@
-"""The package of a version: the component that a caller names, and what a push hears of it."""
+"""The package of a version: the part that a caller loads, and what a push hears of it."""
 
 from __future__ import annotations
 
 import logging
+import posixpath
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -10,9 +11,9 @@ from typing import Any
 
 from hub.client.cache import Resolved
 from hub.client.rest import answers
-from hub.client.rest.packages import PackageFinding, VersionPackage
+from hub.client.rest.packages import Component, PackageFinding, VersionPackage
 from hub.protocol import problems
-from hub.protocol.packages import PackageState, Severity, model_of
+from hub.protocol.packages import GENAI_CONFIG, PackageState, Severity, model_of
 
 # How long a push waits for the check of a package once the other checks have ended.
 WAIT_SECONDS = 120.0
@@ -40,6 +41,57 @@ def with_component(
     if path not in {file.path for file in resolved.files}:
         raise problems.ComponentMissing(f"{ref} has no file {path!r}, which its package names.")
     return replace(resolved, entry=path)
+
+
+def genai_runtime() -> Any:
+    """The module `onnxruntime_genai`; raises LibraryMissing."""
+    try:
+        import onnxruntime_genai  # noqa: PLC0415  (optional)
+    except ImportError:
+        raise problems.LibraryMissing(
+            "hub.genai needs ONNX Runtime GenAI: pip install 'onnx-hub[genai]'."
+        ) from None
+    return onnxruntime_genai
+
+
+def folders_of(resolved: Resolved) -> list[str]:
+    """The folders of a version with a config of ONNX Runtime GenAI; the top one is empty."""
+    return sorted(
+        posixpath.dirname(file.path)
+        for file in resolved.files
+        if posixpath.basename(file.path) == GENAI_CONFIG
+    )
+
+
+def with_folder(resolved: Resolved, folder: str | None) -> tuple[Resolved, str]:
+    """The same version with the files of a package of ONNX Runtime GenAI alone, and its folder.
+
+    Raises ComponentMissing, with the folders that have a config.
+    """
+    places = folders_of(resolved)
+    wanted = places if folder is None else [folder.strip("/")]
+    if len(wanted) != 1 or wanted[0] not in places:
+        names = ", ".join(place or "the top folder" for place in places)
+        raise problems.ComponentMissing(
+            f"{resolved.ref} has no {GENAI_CONFIG}, so ONNX Runtime GenAI cannot load it."
+            if not places
+            else f"Choose a folder with {GENAI_CONFIG}. {resolved.ref} has these: {names}."
+        )
+    [place] = wanted
+    inside = [file for file in resolved.files if not place or file.path.startswith(f"{place}/")]
+    return replace(resolved, files=tuple(inside)), place
+
+
+def components_of(resolved: Resolved, read: Callable[[str], dict[str, Any]]) -> list[Component]:
+    """The components of a version with an ONNX file; none where its package was not checked.
+
+    ``read`` gets an address of the API.
+    """
+    try:
+        package = answers.read(VersionPackage, read(address(resolved.ref.name, resolved.number)))
+    except problems.NotFound:
+        return []  # this hub offers no packages
+    return [component for component in package.components if component.model]
 
 
 def address(name: str, number: int) -> str:

@@ -14,13 +14,14 @@ from hub.counting import plural
 from hub.protocol import problems, stored, strict
 
 MODEL_ENDING = ".onnx"
+GENAI_CONFIG = "genai_config.json"
 _Row = TypeVar("_Row")
 
 # How packages are recognised and checked; a higher number has each version checked again.
-METHOD = 1
+METHOD = 2
 # Names of files that say how others belong together, and of those that list tokens.
 CONFIGS = (
-    "genai_config.json",
+    GENAI_CONFIG,
     "manifest.json",
     "component.json",
     "model_index.json",
@@ -55,7 +56,24 @@ class Layout(StrEnum):
         """The name of the layout for people."""
         return _LABELS[self]
 
+    @property
+    def library(self) -> str:
+        """The library that loads it, as the Hub protocol names it; empty where it names none."""
+        return _LIBRARIES.get(self, "")
 
+
+_LIBRARIES = {
+    Layout.GENAI: "onnxruntime-genai",
+    Layout.DIFFUSERS: "diffusers",
+    Layout.SENTENCE_TRANSFORMERS: "sentence-transformers",
+    Layout.CLIP: "transformers.js",
+    Layout.OPTIMUM: "transformers.js",
+}
+_TASKS = {
+    Layout.SENTENCE_TRANSFORMERS: "sentence-similarity",
+    Layout.TRANSDUCER: "automatic-speech-recognition",
+    Layout.CLIP: "zero-shot-image-classification",
+}
 _LABELS = {
     Layout.GENAI: "ONNX Runtime GenAI",
     Layout.ORT_PACKAGE: "ONNX Runtime model package",
@@ -159,11 +177,15 @@ class PackageFinding:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A version's files as one package: its layout, components in order of preference, findings."""
+    """A version's files as one package: its layout, components in order of preference, findings.
+
+    ``decoder`` is the ONNX file whose generation can be measured; empty where there is none.
+    """
 
     layout: Layout
     components: tuple[Component, ...] = ()
     findings: tuple[PackageFinding, ...] = ()
+    decoder: str = ""
 
     @classmethod
     def read(cls, value: object) -> Package:
@@ -178,6 +200,7 @@ class Package:
             next((layout for layout in Layout if layout == row.get("layout")), Layout.MODELS),
             tuple(_readable(Component, row.get("components"))),
             tuple(_readable(PackageFinding, row.get("findings"))),
+            stored.text(row.get("decoder")),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -188,6 +211,16 @@ class Package:
     def errors(self) -> tuple[PackageFinding, ...]:
         """The findings that say that the package cannot be used as it is."""
         return tuple(row for row in self.findings if row.severity == Severity.ERROR)
+
+    @property
+    def task(self) -> str:
+        """The task that the layout and its parts imply; empty where they leave it open."""
+        if self.decoder:
+            return "text-generation"
+        roles = {component.role for component in self.components}
+        if self.layout == Layout.DIFFUSERS and {Role.TEXT, Role.DENOISER} <= roles:
+            return "text-to-image"
+        return _TASKS.get(self.layout, "")
 
     @property
     def summary(self) -> str:

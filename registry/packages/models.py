@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.db import models
 from django.utils import timezone
 
+from hub.protocol import strict
+from hub.protocol.generation import Generation
 from hub.protocol.packages import Layout, Package
 from registry.models import Version
 from registry.models.constraints import HEX64, matches
@@ -45,3 +47,41 @@ class VersionPackage(models.Model):
     def package(self) -> Package:
         """The package, as it was stored."""
         return Package.stored(self.document)
+
+
+class VersionGeneration(models.Model):
+    """The newest result about the decoder of a version's package, for the files of this manifest.
+
+    ``document`` has what ``generation`` reads, and ``tokens_per_second`` is its accepted figure of
+    the shortest prompt.
+    """
+
+    version = models.OneToOneField(
+        Version, models.CASCADE, primary_key=True, related_name="generation"
+    )
+    manifest_sha256 = models.CharField(max_length=64)
+    method = models.PositiveSmallIntegerField()
+    document = models.JSONField()
+    tokens_per_second = models.FloatField(null=True)
+    measured_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(tokens_per_second=None) | models.Q(tokens_per_second__gt=0),
+                name="versiongeneration_speed_positive",
+            ),
+            matches("manifest_sha256", HEX64, "versiongeneration"),
+        ]
+
+    def __str__(self) -> str:
+        return f"generation of version {self.version_id}"
+
+    @property
+    def generation(self) -> Generation | None:
+        """The result, as it was stored; None where another release wrote it otherwise."""
+        try:
+            return Generation.read(self.document)
+        except strict.UnreadableError:
+            return None

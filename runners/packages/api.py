@@ -7,6 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from hub.protocol.generation import Generation, GenerationCheck, Sample, Speed
 from hub.protocol.packages import Component, Layout, PackageFinding
 from registry.api.operations import VersionView, operation
 from registry.api.outputs import Column, Columns, Output, answers_of
@@ -39,6 +40,61 @@ class PackageFindingOutput(Output[PackageFinding]):
     )
 
 
+class GenerationCheckOutput(Output[GenerationCheck]):
+    """A comparison of passes of a decoder."""
+
+    columns = Columns(
+        Column("check", "kind"),
+        "title",
+        "outcome",
+        "message",
+        Column("position", help_text="first token that differs, from 0"),
+        Column("difference", help_text="largest absolute difference of its scores"),
+    )
+
+
+class GenerationSampleOutput(Output[Sample]):
+    """What one process measured."""
+
+    columns = Columns(
+        Column("first_seconds", help_text="from the prompt to its first token"),
+        Column("step_seconds", help_text="of each further token"),
+        Column("memory_bytes", help_text="beyond what the process had before it loaded the model"),
+    )
+
+
+class GenerationSpeedOutput(Output[Speed]):
+    """Generation after a prompt, on one core."""
+
+    columns = Columns(
+        Column("context", help_text="tokens of the prompt"),
+        Column("first_token_ms", "first_token.value"),
+        Column("first_token_status", "first_token.status"),
+        Column("tokens_per_second", "tokens_per_second.value"),
+        Column("tokens_per_second_status", "tokens_per_second.status"),
+        Column("memory_bytes", "memory.value"),
+        Column("cache_bytes", help_text="of keys and values of prompt and steps"),
+    )
+
+    samples = GenerationSampleOutput(many=True, help_text="raw samples, by process")
+
+
+class GenerationOutput(Output[Generation]):
+    """How the decoder of a package generates."""
+
+    columns = Columns(
+        Column("model", help_text="path of the ONNX file"),
+        Column("context_length", help_text="tokens that its config states"),
+        Column("reason", help_text="why nothing was measured"),
+    )
+
+    versions = serializers.DictField(
+        child=serializers.CharField(), allow_null=True, help_text="of the runtimes, by name"
+    )
+    checks = GenerationCheckOutput(many=True)
+    speeds = GenerationSpeedOutput(many=True)
+
+
 class VersionPackageOutput(Output[CheckedPackage]):
     """The files of a version as one package, and what contradicts among them."""
 
@@ -55,6 +111,12 @@ class VersionPackageOutput(Output[CheckedPackage]):
     )
     components = serializers.SerializerMethodField()
     findings = serializers.SerializerMethodField()
+
+    generation = GenerationOutput(
+        default=None,
+        allow_null=True,
+        help_text="null if the package has no decoder or it is not measured yet",
+    )
 
     @extend_schema_field(ComponentOutput(many=True))
     def get_components(self, row: CheckedPackage) -> Any:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 
 import pytest
 
 import hub as client
-from tests import packaged
+from tests import decoders, packaged
 from tests.faults.conftest import ROOT, Hub
 
 
@@ -61,6 +62,29 @@ def test_a_push_that_is_not_strict_names_the_errors(hub, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "does not exist in this version" in done.stderr
     assert "file-missing" in command(hub, tmp_path, "package", "zoo/lost").stdout
+
+
+def test_a_decoder_is_measured_and_loads_in_genai(hub, tmp_path, monkeypatch):
+    genai = pytest.importorskip("onnxruntime_genai")
+    folder(tmp_path / "llm", decoders.genai())
+    pushed = command(hub, tmp_path, "push", "zoo/llm", str(tmp_path / "llm"))
+    assert pushed.returncode == 0, pushed.stderr
+    monkeypatch.setenv("HUB_CACHE", str(tmp_path / "other"))
+    reader = client.Hub(hub.address, token=hub.token)
+    model = reader.genai("zoo/llm")
+    options = genai.GeneratorParams(model)
+    options.set_search_options(max_length=20)
+    generator = genai.Generator(model, options)
+    generator.append_tokens([5, 6, 7])
+    generator.generate_next_token()
+    assert generator.token_count() == 4
+    deadline = time.monotonic() + 300
+    while reader.packages.read("zoo/llm", 1).generation is None:
+        assert time.monotonic() < deadline
+        time.sleep(1)
+    shown = command(hub, tmp_path, "package", "zoo/llm").stdout
+    for words in ("passed: Steps with the cache equal one pass", "Generation of model.onnx"):
+        assert words in shown
 
 
 def test_a_component_is_loaded_by_its_role(hub, tmp_path, monkeypatch):

@@ -20,7 +20,11 @@ def register(package: str) -> None:
         PagePart(Place.FACTS, "packages/fact.html", _fact),
         PagePart(Place.CHECKS, "packages/checks.html", _checks),
     )
-    job_pages.register(package, JobPage("package", "version-checks", "package"))
+    job_pages.register(
+        package,
+        JobPage("package", "version-checks", "package"),
+        JobPage("generation", "version-checks", "generation"),
+    )
 
 
 def _fact(context: Context) -> dict[str, Any]:
@@ -29,7 +33,11 @@ def _fact(context: Context) -> dict[str, Any]:
     if not may_be_one(file.path for file in version.files.all() if not file.derived):
         return {"package": None}
     row = stored.of(version)
-    return {"package": row.package if row and _has_parts(row.package) else None}
+    measured = stored.generation_of(version) if row and row.package.decoder else None
+    return {
+        "package": row.package if row and _has_parts(row.package) else None,
+        "generation": measured.generation if measured else None,
+    }
 
 
 def _has_parts(package: Package) -> bool:

@@ -11,10 +11,18 @@ if TYPE_CHECKING:
     from hub.client.rest.packages import VersionPackage
 
 _JOB_COLUMNS = ("uuid", "kind", "state", "queue", "queued_at=queued")
+_SPEED_COLUMNS = (
+    "context=prompt",
+    "first_token_ms",
+    "tokens_per_second=per_second",
+    "tokens_per_second_status=status",
+    "memory_bytes",
+    "cache_bytes",
+)
 
 
 def _show_package(package: VersionPackage) -> None:
-    """Print the components as a table, and each finding with its cure."""
+    """Print the components, each finding with its cure, and how the decoder generates."""
     print(output.text(package.title or package.state))
     if package.components:
         output.table(package.components, ("name=component", "role", "model"), "no components")
@@ -24,6 +32,18 @@ def _show_package(package: VersionPackage) -> None:
             f"\n{output.text(finding.severity)}  {output.text(finding.code)}  {output.text(where)}"
         )
         print(f"  {output.text(finding.message)} {output.text(finding.cure)}")
+    if package.generation is None:
+        return
+    print(f"\nGeneration of {output.text(package.generation.model)}")
+    if package.generation.reason:
+        print(f"  not measured: {output.text(package.generation.reason)}")
+    for check in package.generation.checks:
+        print(
+            f"  {output.text(check.outcome)}: {output.text(check.title)}. "
+            f"{output.text(check.message)}"
+        )
+    if package.generation.speeds:
+        output.table(package.generation.speeds, _SPEED_COLUMNS, "no speeds")
 
 
 VARIANTS = Noun(

@@ -18,7 +18,7 @@ from registry.catalogue import tags
 from registry.models import Check, CommitFile, File, RegisteredModel, Version
 from registry.protocols.huggingface.revisions import Revision
 from registry.storage.files import store
-from registry.versions import git_names
+from registry.versions import git_names, implied_terms
 from registry.versions.deprecations import Notice
 
 Entry = File | CommitFile
@@ -86,7 +86,7 @@ def model_info(at: Revision, *, blobs: bool, security: bool) -> dict[str, Any]:
             card,
             has_onnx=any(file.path.lower().endswith(".onnx") for file in files),
         ),
-        **described(task, card),
+        **described(task, card, version),
         "cardData": result_files.without_files(front),
         "siblings": [sibling(file, blobs=blobs) for file in files],
         "spaces": [],
@@ -116,10 +116,17 @@ def gated(gate: str) -> str | bool:
     return False if gate == RegisteredModel.Gate.OPEN else gate
 
 
-def described(task: str, card: Card) -> dict[str, str]:
-    """Task and library, where they are declared: clients go by them to choose a loader."""
-    declared = {"pipeline_tag": task, "library_name": card.library}
-    return {name: value for name, value in declared.items() if value}
+def described(task: str, card: Card, version: Version | None = None) -> dict[str, str]:
+    """Task and library, as declared or else implied by the files of a version.
+
+    Clients go by them to choose a loader.
+    """
+    library = card.library
+    if version is not None and not (task and library):
+        implied = implied_terms.of(version)
+        task, library = task or implied[0], library or implied[1]
+    words = {"pipeline_tag": task, "library_name": library}
+    return {name: value for name, value in words.items() if value}
 
 
 def sibling(file: Entry, *, blobs: bool) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from runners.engine.benchmark.requests import SessionRequest
 from runners.engine.onnx_files import datasets, text
 from runners.engine.onnx_files.datasets import Value, required_inputs
 from runners.engine.runs import child_runs, generate
+from runners.engine.runs.input_sizes import picture_sides
 
 if TYPE_CHECKING:
     import onnx
@@ -33,7 +34,6 @@ _SIZES = (128, 16, 1, 576)
 _PICTURE_SIDE = 224
 _BUNDLED, _MOST_DATASETS = "bundled ", 3
 _SEEDED, _AS_DECLARED = "seeded", "declared by the card, "
-_CHANNELS = frozenset({1, 3, 4})
 
 
 class UnsuitableInputError(Exception):
@@ -211,6 +211,9 @@ def _bind(
         for port in required_inputs(model)
     ]
     ports = [dims for dims, _ in required]
+    pictures = [
+        picture_sides(port.name, port.type.tensor_type.shape.dim) for port in required_inputs(model)
+    ]
     sizes = {
         dim.dim_param: size
         for dims, shape in required
@@ -219,28 +222,22 @@ def _bind(
     }
     sizes |= {dims[0].dim_param: batch for dims in ports if len(dims) > 1 and dims[0].dim_param}
     sizes |= dimensions
-    for dims, shape in required:
+    for (dims, shape), sides in zip(required, pictures, strict=True):
         own = [None, *shape[1:]] if len(dims) > 1 else shape
         for place, dim in enumerate(dims):
             if not dim.HasField("dim_value") or dim.dim_value < 0:
                 stated = own[place] if len(shape) == len(dims) else None
-                size = sizes.get(dim.dim_param) or stated or _usual(dims, place, batch)
+                size = sizes.get(dim.dim_param) or stated
+                if place == 0 and len(dims) > 1:
+                    size = size or batch
+                elif place in sides:
+                    size = size or _PICTURE_SIDE
                 if size:
                     dim.dim_value = size
     if batch != 1 and not any(len(dims) > 1 and dims[0].dim_value == batch for dims in ports):
         raise UnsuitableInputError(
             f"no input takes a batch of {batch}: the first dimensions of this model are fixed"
         )
-
-
-def _usual(dims: Any, place: int, batch: int) -> int:
-    if place == 0 and len(dims) > 1:
-        return batch
-    if len(dims) == 4:
-        first, last = dims[1].dim_value in _CHANNELS, dims[3].dim_value in _CHANNELS
-        if (first and place > 1) or (last and not first and place in {1, 2}):
-            return _PICTURE_SIDE
-    return 0
 
 
 def _free(model: onnx.ModelProto) -> bool:

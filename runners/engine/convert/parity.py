@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -64,12 +64,17 @@ def baseline(
         using, judged = calibration.split(bundled)
         origin, held_out, bundled = "bundled", len(bundled) > 1, judged
     calibration.leave(work, using, model)
-    inputs, reason = _generated(model) if generated else ([], "")
-    ran, reasons, nondeterministic = _run_all(source, work, model, [*bundled[:MAX_SETS], *inputs])
+    original = _Original(source, work, model)
+    original.run(bundled[:MAX_SETS])
+    if generated:
+        original.run_generated()
+    if not original.ran:
+        why = next(iter(original.reasons), "there is no data to run it with")
+        raise NotRunningError(f"no data set could be run: {why}")
     return Baseline(
-        ran,
-        [*reasons, *filter(None, (unread, reason))],
-        nondeterministic,
+        original.ran,
+        [*original.reasons[:5], *filter(None, (unread,))],
+        original.nondeterministic,
         held_out,
         {"from": origin, "samples": len(using)} if origin else None,
     )
@@ -87,48 +92,64 @@ def _bundled(source: Path, model: onnx.ModelProto, *, needed: bool) -> tuple[lis
     return [dataset for dataset in sets if names <= set(dataset.inputs)], ""
 
 
-def _generated(model: onnx.ModelProto) -> tuple[list[DataSet], str]:
-    try:
-        return generate.datasets(model), ""
-    except generate.CannotGenerateError as error:
-        return [], f"No inputs could be made: {error}"
+class _Original:
+    """Runs of the original on data sets: those that ran, failures, nondeterministic outputs."""
 
+    def __init__(self, source: Path, work: Path, model: onnx.ModelProto) -> None:
+        try:
+            self._run = runtimes.of(ONNXRUNTIME).open(source)
+        except (runtimes.LoadError, runtimes.UnsupportedModelError) as error:
+            raise NotRunningError(f"onnxruntime does not load it: {error}") from None
+        self._work, self._model = work, model
+        self._names = [port.name for port in model.graph.output]
+        self.ran: list[SetRun] = []
+        self.reasons: list[str] = []
+        self._unstable: set[str] = set()
 
-def _run_all(
-    source: Path, work: Path, model: onnx.ModelProto, sets: list[DataSet]
-) -> tuple[list[SetRun], list[str], list[str]]:
-    """Run the original on the data sets: those that ran, failures, nondeterministic outputs."""
-    try:
-        run = runtimes.of(ONNXRUNTIME).open(source)
-    except (runtimes.LoadError, runtimes.UnsupportedModelError) as error:
-        raise NotRunningError(f"onnxruntime does not load it: {error}") from None
-    names = [port.name for port in model.graph.output]
-    ran: list[SetRun] = []
-    reasons: list[str] = []
-    nondeterministic: set[str] = set()
-    for dataset in sets:
-        outputs = runtimes.attempt(run, dataset.inputs)
-        # One repetition suffices to detect random outputs.
-        again = (
-            outputs
-            if ran or isinstance(outputs, Exception)
-            else runtimes.attempt(run, dataset.inputs)
-        )
-        if isinstance(outputs, Exception) or isinstance(again, Exception):
-            failure = outputs if isinstance(outputs, Exception) else again
-            reasons.append(text.message(f"{dataset.name}: {failure}"))
-            continue
-        for name, first, second in zip(names, outputs, again, strict=True):
-            if not agreement.compare(name, first, second, agreement.FP32).agrees:
-                nondeterministic.add(name)
-        values = dict(zip(names, outputs, strict=True))
-        numbered = replace(dataset, name=f"test_data_set_{len(ran)}", outputs=values)
-        datasets.write(work / _FOLDER, numbered, model)
-        ran.append(SetRun(dataset.name, dataset.origin))
-    if not ran:
-        why = reasons[0] if reasons else "there is no data to run it with"
-        raise NotRunningError(f"no data set could be run: {why}")
-    return ran, reasons[:5], sorted(nondeterministic)
+    @property
+    def nondeterministic(self) -> list[str]:
+        """Names of outputs that differ between equal runs."""
+        return sorted(self._unstable)
+
+    def run_generated(self) -> None:
+        """Run generated sets of the first sizes with which one runs.
+
+        If none does, the reasons are those of the smallest.
+        """
+        before, first = list(self.reasons), len(self.ran)
+        reasons: list[str] = []
+        for sizes in generate.SIZE_GROUPS:
+            self.reasons = list(before)
+            try:
+                self.run(generate.datasets(self._model, sizes=sizes))
+            except generate.CannotGenerateError as error:
+                self.reasons.append(f"No inputs could be made: {error}")
+            if len(self.ran) > first:
+                return
+            reasons = reasons or self.reasons
+        self.reasons = reasons
+
+    def run(self, sets: Sequence[DataSet]) -> None:
+        """Run data sets, and store the outputs as those that are expected."""
+        for dataset in sets:
+            outputs = runtimes.attempt(self._run, dataset.inputs)
+            # One repetition suffices to detect random outputs.
+            again = (
+                outputs
+                if self.ran or isinstance(outputs, Exception)
+                else runtimes.attempt(self._run, dataset.inputs)
+            )
+            if isinstance(outputs, Exception) or isinstance(again, Exception):
+                failure = outputs if isinstance(outputs, Exception) else again
+                self.reasons.append(text.message(f"{dataset.name}: {failure}"))
+                continue
+            for name, one, other in zip(self._names, outputs, again, strict=True):
+                if not agreement.compare(name, one, other, agreement.FP32).agrees:
+                    self._unstable.add(name)
+            values = dict(zip(self._names, outputs, strict=True))
+            numbered = replace(dataset, name=f"test_data_set_{len(self.ran)}", outputs=values)
+            datasets.write(self._work / _FOLDER, numbered, self._model)
+            self.ran.append(SetRun(dataset.name, dataset.origin))
 
 
 def expected(source: Path, work: Path) -> list[DataSet]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hub.protocol.packages import Code
@@ -45,9 +45,9 @@ def number_of(config: Mapping[str, object], *names: str, prefix: str = "") -> De
     return Declared()
 
 
-def inputs_of(graph: Graph) -> dict[str, int]:
-    """The inputs of the cache by Optimum's names, with the layer of each."""
-    matches = ((name, _NAMES.fullmatch(name)) for name in graph.input_shapes)
+def named(inputs: Iterable[str]) -> dict[str, int]:
+    """Those of the inputs that are a cache by Optimum's names, with the layer of each."""
+    matches = ((name, _NAMES.fullmatch(name)) for name in inputs)
     return {name: int(match[1]) for name, match in matches if match}
 
 

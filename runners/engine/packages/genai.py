@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from hub.protocol.packages import VOCABULARIES, Code, Component, Role, Severity
+from hub.protocol.packages import GENAI_CONFIG, VOCABULARIES, Code, Component, Role, Severity
 from hub.protocol.stored import mapping, rows, text
 from runners.engine.packages import caches, vocabularies
 from runners.engine.packages.caches import Cache, number_of
 from runners.engine.packages.folder import Folder, quoted
 from runners.engine.packages.graph_facts import Graph
 
-CONFIG = "genai_config.json"
 _ROLES = {
     "decoder": Role.DECODER,
     "encoder": Role.ENCODER,
@@ -34,7 +33,7 @@ _TOKENIZERS = (*VOCABULARIES, "tokenizer_config.json", "chat_template.jinja")
 
 def configs(folder: Folder) -> list[str]:
     """The paths of all configs."""
-    return sorted(path for path in folder.sizes if posixpath.basename(path) == CONFIG)
+    return sorted(path for path in folder.sizes if posixpath.basename(path) == GENAI_CONFIG)
 
 
 def components(folder: Folder) -> list[Component]:
@@ -104,7 +103,7 @@ def _check_ports(folder: Folder, config: str, key: str, part: dict[str, Any], gr
         ("output", Code.OUTPUT_MISSING, graph.output_shapes),
     ):
         for role, pattern in islice(mapping(part.get(f"{kind}s")).items(), _MOST_PORTS):
-            names = _expanded(text(pattern), layers)
+            names = expanded(text(pattern), layers)
             missing = [name for name in names if name not in ports]
             if not missing:
                 continue
@@ -124,7 +123,7 @@ def _check_ports(folder: Folder, config: str, key: str, part: dict[str, Any], gr
             )
 
 
-def _expanded(pattern: str, layers: int) -> list[str]:
+def expanded(pattern: str, layers: int) -> list[str]:
     """The names that a pattern stands for: one for each layer, where it has `%d`."""
     if not pattern:
         return []
@@ -145,11 +144,11 @@ def _check_decoder(
         number_of(part, "head_size", prefix=key),
         number_of(part, "num_hidden_layers", prefix=key),
     )
-    names = caches.inputs_of(graph)
+    names = caches.named(graph.input_shapes)
     layers = cache.layers.value or 0
     for role in ("past_key_names", "past_value_names", "past_names"):
-        expanded = _expanded(text(inputs.get(role)), layers)
-        names |= {name: layer for layer, name in enumerate(expanded)}
+        past = expanded(text(inputs.get(role)), layers)
+        names |= {name: layer for layer, name in enumerate(past)}
     caches.compare(folder, graph, cache, names)
     declared = number_of(model, "vocab_size", prefix="model.")
     vocabularies.compare(

@@ -18,7 +18,7 @@ from hub.protocol.packages import (
     Severity,
 )
 from runners.engine.onnx_files import text
-from runners.engine.packages import genai, optimum, pairs, pipelines
+from runners.engine.packages import caches, genai, optimum, pairs, pipelines
 from runners.engine.packages.folder import MOST_COMPONENTS, NAME_CHARACTERS, Folder
 
 
@@ -34,6 +34,11 @@ class LayoutRule:
     is_one: Callable[[Folder], bool]
     components: Callable[[Folder], list[Component]]
     check: Callable[[Folder, list[Component]], None] = _no_check
+
+
+_GENERATING = frozenset({Layout.GENAI, Layout.OPTIMUM})
+# Roles of what a decoder needs beside tokens.
+_ENCODING = frozenset({Role.ENCODER, Role.VISION, Role.SPEECH, Role.EMBEDDING, Role.TEXT})
 
 
 def _models(folder: Folder) -> list[Component]:
@@ -99,7 +104,25 @@ def package_of(folder: Folder) -> Package:
             "Remove it, or name it in the config of the package.",
         )
     findings = tuple(sorted(folder.findings, key=_rank))
-    return Package(rule.layout, tuple(_with_own_names(parts[:MOST_COMPONENTS])), findings)
+    components = tuple(_with_own_names(parts[:MOST_COMPONENTS]))
+    return Package(rule.layout, components, findings, _decoder(folder, rule.layout, parts))
+
+
+def _decoder(folder: Folder, layout: Layout, parts: list[Component]) -> str:
+    """The first decoder with a cache of a package that generates text from tokens alone.
+
+    None where a finding says that the package cannot be used.
+    """
+    is_broken = any(row.severity == Severity.ERROR for row in folder.findings)
+    if layout not in _GENERATING or is_broken or any(part.role in _ENCODING for part in parts):
+        return ""
+    for part in parts:
+        graph = folder.graphs.get(part.model)
+        if part.role not in (Role.DECODER, Role.MODEL) or graph is None:
+            continue
+        if layout == Layout.GENAI or caches.named(graph.input_shapes):
+            return part.model
+    return ""
 
 
 def _with_own_names(parts: list[Component]) -> Iterator[Component]:

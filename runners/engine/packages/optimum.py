@@ -113,7 +113,7 @@ def check(folder: Folder, parts: list[Component]) -> None:
         decodes = part.role in (Role.DECODER, Role.DECODER_WITH_PAST)
         scores = "logits" if decodes or scores_tokens else ""
         vocabularies.compare(folder, graph, declared=size, vocabulary=vocabulary, scores=scores)
-        caches.compare(folder, graph, _cache(config), caches.inputs_of(graph))
+        caches.compare(folder, graph, _cache(config), caches.named(graph.input_shapes))
     _compare_states(folder, parts)
 
 

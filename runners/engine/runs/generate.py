@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hub.protocol.inputs import DeclaredInput
 from runners.engine.onnx_files.datasets import DataSet, Value, required_inputs
 from runners.engine.runs import branch_inputs, specification
+from runners.engine.runs.input_sizes import has_free_sizes, is_mask
 from runners.engine.runs.input_values import (
     LIMIT_BYTES,
     UNBOUNDED,
@@ -15,8 +16,6 @@ from runners.engine.runs.input_values import (
     InputMaker,
     Kind,
     Plan,
-    has_free_sizes,
-    is_mask,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +30,10 @@ VARIED, SEARCHED = "varied", "searched"
 # For upgrades of models that run fast: more sizes, and magnitudes that the card does not bound.
 SWEPT = "swept"
 
-SIZES = (1, 2, 3)
+# Sizes of free dimensions: usual ones, then larger ones for models that run on none of those, such
+# as models of sound, whose windows are longer.
+SIZE_GROUPS = ((1, 2, 3), (16, 32, 64), (576, 1024, 1600))
+SIZES = SIZE_GROUPS[0]
 # Values that resemble pictures, counts, masks and range ends, besides normal and extreme ones.
 _OTHER_KINDS: tuple[Kind, ...] = ("uniform", "pixels", "sparse", "negative", "zeros", "large")
 # Scales of inputs in the search for untested branches.

@@ -7,10 +7,8 @@ the budget are refused before they are allocated.
 
 from __future__ import annotations
 
-import copy
 import math
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +18,16 @@ from onnx import helper
 from hub.protocol.inputs import DeclaredInput
 from runners.engine.onnx_files.datasets import Value, required_inputs
 from runners.engine.runs import agreement
+from runners.engine.runs.input_sizes import (
+    MOST_ROWS,
+    Port,
+    assign,
+    bind_cache,
+    is_mask,
+    most_new,
+    picture_sides,
+    sized,
+)
 from runners.engine.runs.usage import Use, Uses
 
 if TYPE_CHECKING:
@@ -31,12 +39,8 @@ Generator = np.random.Generator
 
 LIMIT_BYTES = 256 << 20
 _IMAGE_SIDE = 32
-# The first dimension is usually the batch, which stays small.
-_MOST_ROWS = 3
 _DEFAULT_BELOW = 10
 _WORDS = ("hello", "World", "the cat sat", "Monday", "3.14", "naïve café", "ONNX", "a")
-_CHANNELS = frozenset({1, 3, 4})
-_SUM = re.compile(r"\s*([\w.]+)\s*\+\s*([\w.]+)\s*")
 _KEYS = 5
 # Values of the extreme set, limited so that sums stay within the tolerance.
 _LARGE, _DENORMAL = 16.0, 1e-40
@@ -73,13 +77,6 @@ class CannotGenerateError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Port:
-    name: str
-    kind: onnx.TypeProto
-    use: Use
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """A set of inputs to generate; free dimensions get about `size`.
 
@@ -106,24 +103,28 @@ class InputMaker:
         limit_bytes: int = LIMIT_BYTES,
     ) -> None:
         self._random = np.random.default_rng(plan.seed)
-        self._size, self._kind, self._factor = plan.size, plan.kind, plan.factor
-        self._side = plan.size if plan.is_exact else _IMAGE_SIDE * min(plan.size, _MOST_ROWS)
-        self._left = limit_bytes
         uses = Uses(model)
+        self._kind, self._factor = plan.kind, plan.factor
+        self._side = plan.size if plan.is_exact else _IMAGE_SIDE * min(plan.size, MOST_ROWS)
+        self._left = limit_bytes
+        self._is_grouped = uses.is_grouped
         self._declared: Mapping[str, DeclaredInput] = {
             declared_input.name: declared_input for declared_input in declared
         }
         self._ports = [
-            _Port(port.name, port.type, uses.of(port.name))
-            for port in _sized(required_inputs(model), self._declared)
+            Port(port.name, port.type, uses.of(port.name))
+            for port in sized(required_inputs(model), self._declared)
         ]
-        self._symbols = _assign([port.kind for port in self._ports], plan.size)
+        for port in self._ports:
+            bind_cache(port)
+        self._size = most_new(self._ports, plan.size, uses.longest)
+        self._symbols = assign(self._ports, self._size, 1 if uses.is_grouped else MOST_ROWS)
 
     def make(self) -> dict[str, Value]:
         """A value for each required input; raises CannotGenerateError."""
         return {port.name: self._value(port, port.kind) for port in self._ports}
 
-    def _value(self, port: _Port, kind: onnx.TypeProto) -> Value:
+    def _value(self, port: Port, kind: onnx.TypeProto) -> Value:
         match kind.WhichOneof("value"):
             case "tensor_type":
                 return self._tensor(port, kind.tensor_type)
@@ -139,7 +140,7 @@ class InputMaker:
                     "generated."
                 )
 
-    def _map(self, port: _Port, kind: Any) -> dict[Any, Any]:
+    def _map(self, port: Port, kind: Any) -> dict[Any, Any]:
         text = kind.key_type == 8  # TensorProto.STRING
         keys = port.use.keys or [f"key{k}" if text else k for k in range(_KEYS)]
         sample = [key for key in keys if self._random.random() < 0.7] or keys[:1]
@@ -154,11 +155,11 @@ class InputMaker:
             values[key] = value.reshape(-1)[0] if value.size else 0
         return values
 
-    def _tensor(self, port: _Port, kind: Any) -> Array:
+    def _tensor(self, port: Port, kind: Any) -> Array:
         if not kind.HasField("shape"):
             words = f"Input {port.name!r} does not state its number of dimensions."
             raise CannotGenerateError(words)
-        shape = self._shape(kind.shape.dim)
+        shape = self._shape(port.name, kind.shape.dim)
         try:
             dtype = np.dtype(helper.tensor_dtype_to_np_dtype(kind.elem_type))
         except (KeyError, ValueError):
@@ -171,14 +172,10 @@ class InputMaker:
             raise CannotGenerateError(words)
         return self._fill(port, shape, dtype)
 
-    def _shape(self, dims: Any) -> tuple[int, ...]:
-        # Four axes of which one has as many elements as pictures have channels are pictures: NCHW
-        # or NHWC. Their free sides get the size of a small picture, since convolutions and pooling
-        # need more elements than a batch has rows.
-        channels_first = len(dims) == 4 and dims[1].dim_value in _CHANNELS
-        channels_last = len(dims) == 4 and dims[3].dim_value in _CHANNELS
-        sides = {2, 3} if channels_first else {1, 2} if channels_last else set()
-        shape = []
+    def _shape(self, name: str, dims: Any) -> tuple[int, ...]:
+        # Free sides of pictures get the size of a small one, since convolutions and pooling need
+        # more elements than a batch has rows.
+        sides, shape = picture_sides(name, dims), []
         for place, dim in enumerate(dims):
             if dim.HasField("dim_value") and dim.dim_value >= 0:
                 shape.append(int(dim.dim_value))
@@ -188,23 +185,24 @@ class InputMaker:
                 shape.append(self._symbols[dim.dim_param])
             else:
                 rows = place == 0 and len(dims) > 1
-                shape.append(min(self._size, _MOST_ROWS) if rows else self._size)
+                shape.append(min(self._size, MOST_ROWS) if rows else self._size)
         return tuple(shape)
 
-    def _fill(self, port: _Port, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    def _fill(self, port: Port, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         declared = self._declared.get(port.name)
         values = (
             None if declared is None else _as_declared(declared, shape, self._kind, self._random)
         )
         if values is None and dtype.kind == "O":
             return self._text(port, shape)
-        if values is None and self._kind == "masked" and is_mask(port.name):
+        is_hiding = self._kind == "masked" and not self._is_grouped
+        if values is None and is_hiding and is_mask(port.name):
             values = self._blank_rows(port, shape, dtype)
         if values is None:
             values = self._numbers(port, shape, dtype)
         return np.asarray(values).reshape(shape).astype(dtype)
 
-    def _numbers(self, port: _Port, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    def _numbers(self, port: Port, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         if dtype.kind == "b":
             share = {"zeros": 0.0, "sparse": 0.1, "large": 1.0}.get(self._kind, 0.5)
             return np.asarray(self._random.random(shape) < share)
@@ -218,7 +216,7 @@ class InputMaker:
             return np.asarray(self._random.integers(0, port.use.below, shape))
         return self._floats(shape)
 
-    def _text(self, port: _Port, shape: tuple[int, ...]) -> Array:
+    def _text(self, port: Port, shape: tuple[int, ...]) -> Array:
         keys = [key for key in port.use.keys if isinstance(key, str)]
         words = np.array([*keys[:50], *_WORDS], dtype=object)
         sample: Array = words[self._random.integers(0, len(words), shape)]
@@ -252,7 +250,7 @@ class InputMaker:
         values = np.where((choice >= 0.25) & (choice < 0.35), values * _LARGE, values)
         return np.where((choice >= 0.35) & (choice < 0.5), values * _DENORMAL, values)
 
-    def _integers(self, port: _Port, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    def _integers(self, port: Port, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         name, use = port.name.lower(), port.use
         if use.role:
             return self._by_role(use.role, shape)
@@ -265,10 +263,10 @@ class InputMaker:
         if is_mask(name):
             return self._mask(shape)
         if "position" in name:
-            # Positions count up along the last axis, and begin again where the table of position
-            # embeddings ends.
-            last = shape[-1] if shape else 1
-            places = np.arange(last) % (use.below or last)
+            # Positions count up along the last axis from the end of the past, and begin again where
+            # the table of position embeddings ends.
+            last, begin = shape[-1] if shape else 1, self._named("past") or 0
+            places = np.arange(begin, begin + last) % (use.below or begin + last)
             return np.broadcast_to(places, shape or (1,)).reshape(shape)
         # A length is that of the new part of a sequence, not of what a cache holds of the past.
         if "length" in name or name.endswith("_len"):
@@ -307,13 +305,16 @@ class InputMaker:
         return None
 
     def _mask(self, shape: tuple[int, ...]) -> Array:
-        """Ones, then zeros: at least one 1 in each row, like the mask of padded text."""
-        if not shape or not shape[-1]:
+        """Ones, then zeros: at least one 1 in each row, like the mask of padded text.
+
+        GroupQueryAttention takes the past from the length of the ones, so all are.
+        """
+        if not shape or not shape[-1] or self._is_grouped:
             return np.ones(shape, np.int64)
         lengths = self._random.integers(1, shape[-1] + 1, (*shape[:-1], 1))
         return (np.arange(shape[-1]) < lengths).astype(np.int64)
 
-    def _blank_rows(self, port: _Port, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    def _blank_rows(self, port: Port, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """A mask of which the first row, and about half of the others, hide everything.
 
         A mask that is added to scores hides by minus infinity, others by 0 or False.
@@ -363,71 +364,3 @@ def _by_channel(
     if len(values) == 1 or axis is None:
         return np.asarray(draw(values))
     return np.asarray(values).reshape([-1 if k == axis else 1 for k in range(len(shape))])
-
-
-def has_free_sizes(model: onnx.ModelProto) -> bool:
-    """Whether the size of a dimension of an input is not fixed."""
-    shapes = [port.type.tensor_type.shape.dim for port in required_inputs(model)]
-    return any(not dim.HasField("dim_value") for dims in shapes for dim in dims)
-
-
-def is_mask(name: str) -> bool:
-    """Whether an input is named as a mask, such as the attention mask of padded text."""
-    return "mask" in name.lower()
-
-
-def _sized(
-    ports: Iterable[onnx.ValueInfoProto], declared: Mapping[str, DeclaredInput]
-) -> list[onnx.ValueInfoProto]:
-    """The inputs with declared sizes in place of free ones, also where others have their symbol."""
-    copies = [copy.deepcopy(port) for port in ports]
-    symbols: dict[str, int] = {}
-    for port in copies:
-        shape = declared[port.name].shape if port.name in declared else None
-        dims = port.type.tensor_type.shape.dim
-        if shape is None or len(shape) != len(dims):
-            continue
-        for dim, size in zip(dims, shape, strict=True):
-            if size is not None and not dim.HasField("dim_value"):
-                symbols.setdefault(dim.dim_param, size)
-                dim.dim_value = size
-    symbols.pop("", None)
-    for port in copies:
-        for dim in port.type.tensor_type.shape.dim:
-            if dim.dim_param in symbols:
-                dim.dim_value = symbols[dim.dim_param]
-    return copies
-
-
-def _assign(kinds: list[onnx.TypeProto], size: int) -> dict[str, int]:
-    """Assign sizes to symbols: equal ones, but keep sums such as total = past + sequence."""
-    symbols: dict[str, int] = {}
-    for kind in kinds:
-        _gather_symbols(kind, symbols, size)
-    for symbol in symbols:
-        terms = _SUM.fullmatch(symbol)
-        if terms:
-            symbols[symbol] = sum(
-                int(term) if term.isdigit() else symbols.get(term, size) for term in terms.groups()
-            )
-    # Exporters of decoders name the length of keys and values "total_sequence_length" without a
-    # sum; it is that of the cache and of the new tokens.
-    past = [symbol for symbol in symbols if "past" in symbol.lower() and "+" not in symbol]
-    for symbol in symbols:
-        if "total" in symbol.lower() and "+" not in symbol:
-            symbols[symbol] = size + sum(symbols[other] for other in past[:1])
-    return symbols
-
-
-def _gather_symbols(kind: onnx.TypeProto, symbols: dict[str, int], size: int) -> None:
-    match kind.WhichOneof("value"):
-        case "tensor_type":
-            dims = kind.tensor_type.shape.dim
-            for place, dim in enumerate(dims):
-                if dim.dim_param:
-                    rows = place == 0 and len(dims) > 1
-                    symbols.setdefault(dim.dim_param, min(size, _MOST_ROWS) if rows else size)
-        case "sequence_type":
-            _gather_symbols(kind.sequence_type.elem_type, symbols, size)
-        case "optional_type":
-            _gather_symbols(kind.optional_type.elem_type, symbols, size)

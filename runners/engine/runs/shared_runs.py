@@ -32,7 +32,7 @@ from runners.engine.runs.answers import (
 )
 from runners.engine.runs.attempts import AGAIN, Attempt, RunStatus, Session, attempt_of, key_of
 from runners.engine.runs.child_runs import BUNDLED, FileKind, ModelFile
-from runners.engine.runs.generate import GENERATED
+from runners.engine.runs.generate import GENERATED, SIZE_GROUPS, SIZES
 from runners.engine.runs.optimiser import Case
 from runners.engine.runs.stages import FILE_BYTES, run_limits
 
@@ -41,9 +41,6 @@ from runners.engine.runs.stages import FILE_BYTES, run_limits
 _REFERENCE_BUDGET_SECONDS, _REFERENCE_CPU_SECONDS = 10.0, 30
 # With less time left than this, a timeout is that of the job, not of the run.
 _LATE_SECONDS = 1.5
-# Sizes of generated inputs for free dimensions. The next group is tried if no input of the previous
-# group runs.
-SIZES = ((1, 2, 3), (16, 32, 64), (576, 1024, 1600))
 SEED = 20_240_611
 _GENERATED_SET = "test_data_set_generated-"
 
@@ -56,7 +53,7 @@ class ModelUnderTest:
         self.runtime = runtime
         # The key `inputs` of the version's card, not yet parsed.
         self.declared = declared
-        self.sizes: Sequence[int] = SIZES[0]
+        self.sizes: Sequence[int] = SIZES
         self.original = ModelFile(job.model, job.model.parent, FileKind.ORIGINAL)
         self.upgraded_opset = 0
         self.sets = {origin: self.place_of(origin) for origin in (BUNDLED, GENERATED)}
@@ -67,7 +64,7 @@ class ModelUnderTest:
     def _prepare(self) -> Prepared:
         task = functools.partial(child_runs.prepare, self.job.model, self.job.work / "sets")
         root = self._generated_root(0)
-        first = self._input_task(root, GENERATED, SIZES[0])
+        first = self._input_task(root, GENERATED, SIZES)
         if self.runtime == REFERENCE:
             self.job.ahead({"prepare": task, **first}, file_bytes=FILE_BYTES)
         else:
@@ -101,7 +98,7 @@ class ModelUnderTest:
     def generate(self) -> Attempt:
         """Generate inputs that the runtime accepts: small ones, or larger ones if those fail."""
         first: tuple[Attempt, Path] | None = None
-        for k, sizes in enumerate(SIZES):
+        for k, sizes in enumerate(SIZE_GROUPS):
             attempt = self._generate(k, sizes)
             if attempt.status != RunStatus.RAN or attempt.ran:
                 return attempt

@@ -22,7 +22,24 @@ _PASSING = frozenset(
         *("Transpose", "Expand", "Tile", "Slice", "Concat", "Split"),
     }
 )
-_LOOKUPS = {"Gather": (0, 1), "GatherElements": (0, 1), "GatherND": (0, 1)}
+_LOOKUPS = {
+    "Gather": (0, 1),
+    "GatherElements": (0, 1),
+    "GatherND": (0, 1),
+    "GatherBlockQuantized": (0, 1),
+}
+_AXES = frozenset({"axis", "gather_axis"})
+# Operators whose result has as many rows as their first input.
+_KEEP_LENGTH = frozenset({"DequantizeLinear", "Cast", "Identity"})
+# (operator, index of the input) that takes the keys or values of earlier tokens.
+_PAST = frozenset(
+    {
+        *(("GroupQueryAttention", place) for place in (3, 4)),
+        *(("MultiHeadAttention", place) for place in (6, 7)),
+        *(("Attention", place) for place in (4, 5)),
+    }
+)
+_GROUPED, _COSINES = "GroupQueryAttention", 7
 # EmbedLayerNormalization: index of the input -> index of its lookup table.
 _EMBEDDINGS = {0: 2, 1: 4, 7: 3}
 _FAR = 1 << 31
@@ -61,7 +78,8 @@ class Use:
 
     `below` is exclusive; `compared` are constants that the graph compares it with; `role` names
     what the value is in the graph; `keys` are those of a map; `is_added` tells that it is added to
-    another value, as masks of attention are to scores.
+    another value, as masks of attention are to scores. `is_past` tells that it is a cache of keys
+    or values, of `heads` heads of a `head_size`, as far as the node that reads it says so.
     """
 
     below: int | None = None
@@ -69,6 +87,9 @@ class Use:
     role: str = ""
     keys: list[Any] = field(default_factory=list)
     is_added: bool = False
+    is_past: bool = False
+    heads: int = 0
+    head_size: int = 0
 
     def bound(self, limit: int | None) -> None:
         if limit is not None and 0 < limit < _FAR:
@@ -79,6 +100,7 @@ class Uses:
     """Uses of all values of the main graph and of the bodies that read them."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
+        self._grouped = [node for node in bodies.nodes(model) if node.op_type == _GROUPED]
         self._consumers: dict[str, list[tuple[onnx.NodeProto, int]]] = {}
         self._producers: dict[str, onnx.NodeProto] = {}
         for node in bodies.nodes(model):
@@ -92,6 +114,25 @@ class Uses:
             port.name: [max(dim.dim_value, 0) for dim in port.type.tensor_type.shape.dim]
             for port in (*graph.input, *graph.value_info)
         }
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether the model has GroupQueryAttention.
+
+        It computes the lengths of past and whole sequence from the mask, and takes several new
+        tokens behind a past for one sequence alone (ONNX Runtime, ContribOperators.md).
+        """
+        return bool(self._grouped)
+
+    @property
+    def longest(self) -> int | None:
+        """The most positions that all rotations of GroupQueryAttention have; None without any."""
+        lengths = (
+            self._length(node.input[_COSINES], 0)
+            for node in self._grouped
+            if len(node.input) > _COSINES and node.input[_COSINES]
+        )
+        return min(filter(None, lengths), default=None)
 
     def of(self, name: str) -> Use:
         """Known bounds of the values of the input `name`."""
@@ -114,7 +155,7 @@ class Uses:
     def _look(self, node: onnx.NodeProto, place: int, use: Use, *, direct: bool) -> None:
         if node.op_type in _LOOKUPS and _LOOKUPS[node.op_type][1] == place:
             axis = next(
-                (int(attribute.i) for attribute in node.attribute if attribute.name == "axis"), 0
+                (int(attribute.i) for attribute in node.attribute if attribute.name in _AXES), 0
             )
             use.bound(self._length(node.input[0], axis))
         elif node.op_type == "EmbedLayerNormalization" and place in _EMBEDDINGS:
@@ -130,15 +171,46 @@ class Uses:
             use.keys += list(_vocabulary(node))
         if node.op_type == "Add" or (node.op_type, place) in _BIASES:
             use.is_added = True
+        if direct and (node.op_type, place) in _PAST:
+            use.is_past = True
+            use.heads, use.head_size = self._heads(node)
         if direct and not use.role:
             use.role = _ROLES.get((node.op_type, place), "")
+
+    def _heads(self, node: onnx.NodeProto) -> tuple[int, int]:
+        """The heads of keys and their size in GroupQueryAttention; 0 where they are not known.
+
+        Without an input of keys, that of the queries holds queries, keys and values together.
+        """
+        numbers = {attribute.name: int(attribute.i) for attribute in node.attribute}
+        heads, pairs = numbers.get("num_heads", 0), numbers.get("kv_num_heads", 0)
+        if node.op_type != _GROUPED or heads < 1 or pairs < 1:
+            return 0, 0
+        groups = heads if node.input[1] else heads + 2 * pairs
+        return pairs, self._width(node.input[0]) // groups
+
+    def _width(self, name: str) -> int:
+        """The last dimension of a value; 0 where it is not known."""
+        for _ in range(_DEPTH):
+            if shape := self._shapes.get(name):
+                return shape[-1]
+            node = self._producers.get(name)
+            if node is None or not node.input:
+                return 0
+            if node.op_type == "MatMulNBits":
+                return next((int(row.i) for row in node.attribute if row.name == "N"), 0)
+            weights = [tensor for each in node.input if (tensor := self._tensors.get(each))]
+            if node.op_type in {"MatMul", "Add"} and weights and weights[0].dims:
+                return int(weights[0].dims[-1])
+            name = node.input[0]
+        return 0
 
     def _length(self, name: str, axis: int) -> int | None:
         tensor = self._tensors.get(name)
         shape = list(tensor.dims) if tensor is not None else self._shapes.get(name, [])
         if not shape:
             producer = self._producers.get(name)
-            if producer is not None and producer.op_type == "DequantizeLinear":
+            if producer is not None and producer.op_type in _KEEP_LENGTH:
                 return self._length(producer.input[0], axis)
             values = self._constant(name)
             return len(values) or None

@@ -20,12 +20,12 @@ def sandbox(tmp_path_factory):
 
 @pytest.fixture
 def work(sandbox, settings):
-    """Do the waiting jobs of packages as a worker would; gives how many."""
+    """Do the waiting jobs of packages, or of another kind, as a worker would; gives how many."""
     settings.HUB_SANDBOX_REQUIRED = "none"
 
-    def run():
+    def run(kind=jobs.KIND):
         deliveries.deliver()
-        waiting = list(Job.objects.filter(kind=jobs.KIND, state=Job.State.QUEUED))
+        waiting = list(Job.objects.filter(kind=kind, state=Job.State.QUEUED))
         for job in waiting:
             claimed = services.claim("test", list(Job.Pool.values), uuid=job.pk)
             report = execution._run(claimed, sandbox, execution.Lease(claimed))
@@ -39,12 +39,13 @@ def work(sandbox, settings):
 
 @pytest.fixture
 def publish(work):
-    """Publish files as a model of somebody, whose package is checked by the engine."""
+    """Publish files as a model of somebody, whose package and decoder the engine judges."""
 
-    def make(owner, files, **described):
+    def make(owner, files, card=factories.CARD, **described):
         model = factories.model(owner, **described)
-        version = factories.submitted(owner, model, files)
+        version = factories.submitted(owner, model, files, card=card)
         work()
+        work(jobs.GENERATION)
         factories.work()
         version.refresh_from_db()
         assert version.state == version.State.PUBLISHED

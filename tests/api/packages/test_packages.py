@@ -78,6 +78,7 @@ def test_a_single_model_is_no_package(api, ada):
         "title": "",
         "components": [],
         "findings": [],
+        "generation": None,
     }
     assert 'id="package"' not in Client().get(f"{PAGE}/checks").content.decode()
 
@@ -177,3 +178,32 @@ def test_the_database_knows_the_layouts(ada, column):
     columns = {"layout": "genai", "manifest_sha256": "0" * 64, "method": 1, "document": {}}
     with pytest.raises(IntegrityError), transaction.atomic():
         VersionPackage.objects.create(version=version, **columns | column)
+
+
+def protocol_words(name):
+    answer = Client().get(f"/api/models/ada/{name}").json()
+    return answer.get("pipeline_tag"), answer.get("library_name")
+
+
+@pytest.mark.usefixtures("graphs")
+@pytest.mark.parametrize(
+    ("files", "task", "library"),
+    [
+        (packaged.diffusers(), "text-to-image", "diffusers"),
+        (packaged.clip(), "zero-shot-image-classification", "transformers.js"),
+        (packaged.genai(), "text-generation", "onnxruntime-genai"),
+        (packaged.optimum(), None, "transformers.js"),
+        (packaged.models(), None, None),
+    ],
+    ids=["diffusers", "clip", "genai", "encoder-decoder", "models"],
+)
+def test_the_hub_protocol_has_what_a_package_implies(ada, publish, files, task, library):
+    publish(ada, files, card="---\nlicense: mit\n---\n# Net\n")
+    assert protocol_words("net") == (task, library)
+
+
+@pytest.mark.usefixtures("graphs")
+def test_what_a_card_says_precedes(ada, publish):
+    card = "---\nlicense: mit\npipeline_tag: fill-mask\nlibrary_name: own\n---\n# Net\n"
+    publish(ada, packaged.clip(), card=card)
+    assert protocol_words("net") == ("fill-mask", "own")

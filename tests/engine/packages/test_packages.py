@@ -10,7 +10,7 @@ import pytest
 
 from hub.protocol import problems
 from hub.protocol.packages import Code, Layout, Package, Severity, model_of
-from tests import packaged
+from tests import decoders, packaged
 
 pytestmark = pytest.mark.capability("packages")
 
@@ -378,3 +378,18 @@ def test_sentencepiece_and_unigram_vocabularies_are_counted(package):
 def test_every_code_and_layout_is_on_the_page():
     page = (Path(__file__).parents[3] / "docs/packages.md").read_text()
     assert set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE)) == {*Code, *Layout}
+
+
+@pytest.mark.parametrize(
+    ("files", "decoder"),
+    [
+        (decoders.genai(), "model.onnx"),
+        (decoders.optimum(), "onnx/model.onnx"),
+        (packaged.optimum(), ""),
+        (packaged.speech(), ""),
+        (packaged.genai(vocab_size=7), ""),
+    ],
+    ids=["genai", "optimum", "encoder-decoder", "speech", "broken"],
+)
+def test_the_decoder_of_a_package_that_generates_is_named(package, files, decoder):
+    assert package(files).decoder == decoder

@@ -11,7 +11,7 @@ from hub.protocol import inputs as declarations
 from runners.engine import runtimes
 from runners.engine.runs import branch_inputs, generate
 from runners.engine.runs.generate import GENERATED, SEARCHED, SWEPT, VARIED, datasets
-from tests import samples
+from tests import decoders, samples
 
 INT64 = TensorProto.INT64
 
@@ -302,3 +302,66 @@ def test_models_without_a_mask_have_no_such_set():
     assert [dataset.name for dataset in datasets(model)] == [
         f"generated-{name}" for name in ("1", "2", "3", "extreme")
     ]
+
+
+def decoder_inputs(content, size):
+    return generate.generate(onnx.load_from_string(content), seed=1, size=size)
+
+
+@pytest.mark.parametrize("symbol", [True, False])
+def test_caches_of_grouped_attention_have_its_heads_and_their_size(symbol):
+    values = decoder_inputs(decoders.grouped(symbol=symbol), 3)
+    assert values["past_key_values.0.key"].shape == (1, 2, 3, 16)
+    assert values["input_ids"].shape == (1, 3)
+    assert values["attention_mask"].tolist() == [[1] * 6]
+
+
+def test_packed_queries_give_the_size_of_a_head():
+    head = 8
+    model = samples.model(
+        [
+            samples.node("MatMulNBits", ["x", "w", "s"], ["q"], domain="com.microsoft", N=8 * head),
+            samples.node(
+                "GroupQueryAttention", ["q", "", "", "k", "v", "n", "t"], ["y", "kk", "vv"],
+                domain="com.microsoft", num_heads=4, kv_num_heads=2,
+            ),
+        ],
+        [port("x", shape=("B", "T", 32)), port("k", shape=("B", "heads", "P", "any")),
+         port("v", shape=("B", "heads", "P", "any")), port("n", TensorProto.INT32, ("B",)),
+         port("t", TensorProto.INT32, (1,))],
+    )  # fmt: skip
+    assert generate.generate(model, seed=1, size=2)["k"].shape == (1, 2, 2, head)
+
+
+def test_caches_with_as_many_heads_as_colours_are_no_pictures():
+    values = decoder_inputs(decoders.attentive(), 3)
+    assert values["past_key_values.0.value"].shape == (3, 4, 3, 16)
+    assert values["attention_mask"].shape == (3, 6)
+    assert values["position_ids"].tolist() == [[3, 4, 5]] * 3
+
+
+@pytest.mark.parametrize("content", [decoders.grouped(), decoders.attentive()])
+def test_past_and_new_tokens_have_positions(content):
+    values = decoder_inputs(content, 1600)
+    assert values["attention_mask"].shape[1] == 64
+    assert values["past_key_values.0.key"].shape[2] == values["input_ids"].shape[1] == 32
+
+
+def test_a_mask_of_its_own_length_covers_the_past():
+    shapes = {"ids": ("B", "T"), "cache": ("B", 2, "past", 4), "mask": ("B", "length of mask")}
+    values = made([], [port(name, shape=shape) for name, shape in shapes.items()], size=3)
+    assert values["mask"].shape == (3, 6)
+    values = made([], [port(name, shape=shapes[name]) for name in ("ids", "mask")], size=3)
+    assert values["mask"].shape == (3, 3)
+
+
+def test_packed_and_cast_tables_bound_indices():
+    table = numpy_helper.from_array(np.zeros((7, 4), np.uint8), "table")
+    nodes = [
+        samples.node("GatherBlockQuantized", ["table", "i", "s"], ["y"], domain="com.microsoft"),
+        samples.node("Cast", ["table"], ["wide"], to=1),
+        samples.node("Gather", ["wide", "j"], ["z"]),
+    ]
+    inputs = [port(name, INT64, (500,)) for name in "ij"] + [port("s", shape=(7, 1))]
+    values = made(nodes, inputs, initializers=[table])
+    assert values["i"].max() == values["j"].max() == 6

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+import sys
+import types
+from pathlib import Path
 
 import pytest
 
 from hub.cli import command as cli_command
 from hub.client import packages
 from hub.protocol import problems
-from tests import packaged
+from tests import decoders, packaged
 from tests.unit.client.conftest import make_model
 
 ERROR = {
@@ -176,3 +179,59 @@ def test_a_push_of_a_single_model_asks_for_no_package(fake, client, tmp_path):
 def test_a_hub_without_packages_takes_a_push(fake, client, folder):
     assert client.push("ada/llm", folder)["state"] == "published"
     assert fake.count("GET", "/package") == 1
+
+
+@pytest.fixture
+def runtime(monkeypatch):
+    """A module in the place of onnxruntime_genai, whose model is the folder that it was given."""
+    monkeypatch.setitem(sys.modules, "onnxruntime_genai", types.SimpleNamespace(Model=Path))
+
+
+@pytest.mark.usefixtures("runtime")
+def test_genai_gets_the_folder_of_its_package(fake, client):
+    fake.add("zoo/llm", packaged.genai())
+    folder = client.genai("zoo/llm")
+    assert {path.name for path in folder.iterdir()} == set(packaged.genai())
+
+
+@pytest.mark.usefixtures("runtime")
+def test_genai_fetches_one_of_several_folders(fake, client):
+    files = {
+        f"{place}/{path}": b for place in ("cpu", "gpu") for path, b in packaged.genai().items()
+    }
+    files["gpu/extra.json"] = b"{}"
+    fake.add("zoo/llm", files)
+    with pytest.raises(problems.ComponentMissing, match="these: cpu, gpu"):
+        client.genai("zoo/llm")
+    with pytest.raises(problems.ComponentMissing, match="these: cpu, gpu"):
+        client.genai("zoo/llm", folder="cp")
+    folder = client.genai("zoo/llm", folder="cpu/")
+    assert folder.name == "cpu"
+    assert [path.name for path in folder.parent.iterdir()] == ["cpu"]
+
+
+@pytest.mark.usefixtures("runtime")
+def test_genai_needs_its_config(fake, client):
+    fake.add("zoo/ones", make_model())
+    with pytest.raises(problems.ComponentMissing, match=r"no genai_config\.json"):
+        client.genai("zoo/ones")
+
+
+def test_genai_says_how_it_is_installed(client, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime_genai", None)
+    with pytest.raises(problems.LibraryMissing, match=r"pip install 'onnx-hub\[genai\]'"):
+        client.genai("zoo/llm")
+
+
+def test_the_runtime_generates_from_the_cache(fake, client):
+    genai = pytest.importorskip("onnxruntime_genai")
+    fake.add("zoo/llm", decoders.genai())
+    model = client.genai("zoo/llm")
+    options = genai.GeneratorParams(model)
+    options.set_search_options(max_length=12, do_sample=False)
+    generator = genai.Generator(model, options)
+    generator.append_tokens([5, 6, 7])
+    while not generator.is_done():
+        generator.generate_next_token()
+    assert list(generator.get_sequence(0))[:3] == [5, 6, 7]
+    assert len(generator.get_sequence(0)) > 3
