@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from django.db import connection
+from django.contrib.sessions.models import Session
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Count
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from registry.core.prepared_queries import Prepared
+from registry.core.prepared_queries import Prepared, insert
 from registry.models import RegisteredModel, Version
 from registry.versions import selectors
 from tests import factories
@@ -34,6 +36,19 @@ def test_instances_are_those_of_the_queryset(ada):
             assert [hasattr(row, "deprecation") for row in rows] == [False, False]
         assert len(queries) == 0
         assert rows[0].readme == expected[0].readme  # deferred, and read when it is asked for
+
+
+def test_rows_are_inserted_as_objects_are_saved(ada):
+    at = timezone.now()
+    rows = [Session(session_key=f"k'{n}", session_data="%s é", expire_date=at) for n in range(3)]
+    with CaptureQueriesContext(connection) as queries:
+        insert(rows)
+    assert len(queries) == 1
+    Session(session_key="saved", session_data="%s é", expire_date=at).save(force_insert=True)
+    stored = Session.objects.order_by("pk").values_list("pk", "session_data", "expire_date")
+    assert list(stored) == [(key, "%s é", at) for key in ("k'0", "k'1", "k'2", "saved")]
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert(rows[:1])
 
 
 def test_parts_of_a_version_are_read_in_three_questions(ada):
