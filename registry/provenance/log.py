@@ -58,10 +58,12 @@ _WAITING = Prepared(
             "model__namespace__slug",
         )
         .order_by()
-    )
+    ),
+    planned=True,
 )
 _FIRST_LEAF = Prepared(
-    lambda: LogLeaf.objects.select_for_update().filter(position=0).values_list("position")
+    lambda: LogLeaf.objects.select_for_update().filter(position=0).values_list("position"),
+    planned=True,
 )
 # The records of keys; beside each the last head, the last leaf, and the private key.
 _STATE = Prepared(
@@ -75,7 +77,8 @@ _STATE = Prepared(
             Subquery(LogLeaf.objects.order_by("-position").values("position")[:1]),
             Subquery(keys.sealed()),
         )
-    )
+    ),
+    planned=True,
 )
 
 
