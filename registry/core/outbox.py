@@ -145,7 +145,7 @@ def _due(excluded: frozenset[str]) -> Prepared:
         columns = ("consumer", "attempts", "event", "event__subject_kind", "event__subject_id")
         return _locked(rows.exclude(consumer__in=excluded), *columns, "event__model")[:1]
 
-    return Prepared(make)
+    return Prepared(make, planned=True)
 
 
 def _deliver_next(due: Prepared, began: datetime) -> int:

@@ -8,22 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from threading import local
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.db.models.query import get_related_populators
+
+# What each connection to PostgreSQL has prepared: the statement by its SQL.
+_PLANS: WeakKeyDictionary[Any, dict[str, str]] = WeakKeyDictionary()
 
 
 class Prepared(local):
     """The rows of ``make(*values)``, whose SQL must not depend on the values.
 
-    They are strings, ids and aware times.
+    They are strings, ids and aware times. With ``planned``, PostgreSQL keeps the plan for each
+    connection: for statements whose plan takes longer than their rows.
     """
 
-    def __init__(self, make: Callable[..., QuerySet[Any, Any]]) -> None:
+    def __init__(self, make: Callable[..., QuerySet[Any, Any]], *, planned: bool = False) -> None:
         self._make = make
+        self._planned = planned
         self._written: dict[str, tuple[str, list[Any], Any, Any]] = {}
 
     def rows(self, *values: str | int | datetime) -> list[tuple[Any, ...]]:
@@ -64,11 +71,48 @@ class Prepared(local):
         sql, parameters, compiler, converters = written
         by_mark = dict(zip(map(_parameter, marks), map(_parameter, values), strict=True))
         with connection.cursor() as cursor:
+            if self._planned and connection.vendor == "postgresql":
+                sql = _planned(cursor, sql)
             cursor.execute(sql, [by_mark.get(each, each) for each in parameters])
             rows = cursor.fetchall()
         if converters:
             rows = [tuple(row) for row in compiler.apply_converters(rows, converters)]
         return compiler, rows
+
+
+def _planned(cursor: Any, sql: str) -> str:
+    """The statement that executes this one by the plan of the connection; prepares it once."""
+    session = connection.connection
+    names = _PLANS.setdefault(session, {})
+    if sql not in names:
+        name, places = f"hub_{len(names)}", sql.count("%s")
+        text = sql % tuple(f"${number}" for number in range(1, places + 1))
+        cursor.execute(f"PREPARE {name} AS {text}")
+        values = ", ".join(["%s"] * places)
+        names[sql] = f"EXECUTE {name} ({values})" if places else f"EXECUTE {name}"
+    return names[sql]
+
+
+def insert(rows: Sequence[Model]) -> None:
+    """Insert rows of one model, whose keys are set, in one statement that is written once."""
+    fields = rows[0]._meta.concrete_fields  # noqa: SLF001 - Django's documented API
+    values = [
+        field.get_db_prep_save(getattr(row, field.attname), connection)
+        for row in rows
+        for field in fields
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(_insertion(type(rows[0]), len(rows)), values)
+
+
+@cache
+def _insertion(model: type[Model], count: int) -> str:
+    """The SQL for so many rows, which both databases read."""
+    columns = [field.column for field in model._meta.concrete_fields]  # noqa: SLF001
+    names = ", ".join(f'"{name}"' for name in columns)
+    row = ", ".join(["%s"] * len(columns))
+    places = ", ".join([f"({row})"] * count)
+    return f'INSERT INTO "{model._meta.db_table}" ({names}) VALUES {places}'  # noqa: S608, SLF001
 
 
 def _mark(index: int, value: str | int | datetime) -> str | int | datetime:

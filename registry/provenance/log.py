@@ -24,7 +24,7 @@ from hub.protocol.transparency import merkle, notes
 from hub.protocol.transparency.notes import Checkpoint, Note, NoteError, Signer, Verifier
 from hub.protocol.transparency.records import SALT_BYTES, Record, RecordKind, entry_of
 from registry.core.outbox import Subject
-from registry.core.prepared_queries import Prepared
+from registry.core.prepared_queries import Prepared, insert
 from registry.models import Event, Variant, Version
 from registry.provenance import keys
 from registry.provenance.models import CONSUMER, KEY_KINDS, LogHead, LogLeaf
@@ -40,6 +40,8 @@ VERBS = (*VERSION_VERBS, *TAG_VERBS, VARIANT_VERB, "model.moved")
 # So many events from before the log are recorded when it begins; with more, the hourly task does.
 FIRST_EVENTS = 1000
 _BATCH = 5000
+# So many leaves are inserted at once.
+_ROWS = 100
 
 # A push waits for these. Rows come in no order, so that no planner reads a table in that order.
 _WAITING = Prepared(
@@ -56,10 +58,12 @@ _WAITING = Prepared(
             "model__namespace__slug",
         )
         .order_by()
-    )
+    ),
+    planned=True,
 )
 _FIRST_LEAF = Prepared(
-    lambda: LogLeaf.objects.select_for_update().filter(position=0).values_list("position")
+    lambda: LogLeaf.objects.select_for_update().filter(position=0).values_list("position"),
+    planned=True,
 )
 # The records of keys; beside each the last head, the last leaf, and the private key.
 _STATE = Prepared(
@@ -73,7 +77,8 @@ _STATE = Prepared(
             Subquery(LogLeaf.objects.order_by("-position").values("position")[:1]),
             Subquery(keys.sealed()),
         )
-    )
+    ),
+    planned=True,
 )
 
 
@@ -312,7 +317,9 @@ def _verified_size(present: State, tree: StoredTree) -> int:
 
 
 def _insert(entries: list[Entry], size: int, tree: StoredTree) -> None:
-    rows = LogLeaf.objects.bulk_create(_leaves(entries, size), batch_size=500)
+    rows = list(_leaves(entries, size))
+    for first in range(0, len(rows), _ROWS):
+        insert(rows[first : first + _ROWS])
     tree.add(size, [bytes(row.hash) for row in rows])
 
 
@@ -333,4 +340,4 @@ def _leaves(entries: list[Entry], size: int) -> Iterator[LogLeaf]:
 
 def _sign(by: Signer, size: int, tree: StoredTree) -> None:
     checkpoint = Checkpoint(by.name, size, tree.root(size))
-    LogHead.objects.create(size=size, note=str(Note(str(checkpoint)).signed_by(by)))
+    insert([LogHead(size=size, note=str(Note(str(checkpoint)).signed_by(by)))])

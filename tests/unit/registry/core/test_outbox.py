@@ -114,6 +114,30 @@ def test_what_fails_is_tried_again_after_twice_the_time_and_an_hour_at_most(
     assert before <= left.next_at - timedelta(seconds=seconds) <= after
 
 
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="on SQLite no event can be removed")
+@pytest.mark.django_db(transaction=True)
+def test_what_the_commit_refuses_is_tried_again_and_stops_no_other(ada, monkeypatch):
+    """References are judged when the transaction of a delivery ends."""
+    model = factories.model(ada)
+    event = events.record("model.edited", model, actor=ada, model=model)
+    Delivery.objects.all().delete()
+    served = []
+    absent = event.pk + 1000
+    monkeypatch.setitem(
+        outbox._handlers,
+        "first",
+        lambda _: Delivery.objects.create(event_id=absent, consumer="first"),
+    )
+    monkeypatch.setitem(outbox._handlers, "second", served.append)
+    for name in ("first", "second"):
+        Delivery.objects.create(event=event, consumer=name)
+    assert outbox.deliver() == 2
+    assert len(served) == 1
+    left = Delivery.objects.get()
+    assert (left.consumer, left.attempts, left.event_id) == ("first", 1, event.pk)
+    assert "IntegrityError" in left.error
+
+
 def test_each_event_reaches_who_asks_for_each(ada, monkeypatch):
     """Beside others about the same subject, which are one for those who read its rows."""
     model = factories.model(ada)

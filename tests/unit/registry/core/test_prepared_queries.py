@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-from django.db import connection
-from django.db.models import Count
-from django.test.utils import CaptureQueriesContext
+from datetime import timedelta
 
-from registry.core.prepared_queries import Prepared
+import pytest
+from django.contrib.sessions.models import Session
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Count, Value
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from registry.core.prepared_queries import Prepared, insert
 from registry.models import RegisteredModel, Version
 from registry.versions import selectors
 from tests import factories
@@ -34,6 +38,42 @@ def test_instances_are_those_of_the_queryset(ada):
             assert [hasattr(row, "deprecation") for row in rows] == [False, False]
         assert len(queries) == 0
         assert rows[0].readme == expected[0].readme  # deferred, and read when it is asked for
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite keeps no plans")
+def test_a_planned_statement_is_prepared_once_in_each_connection(ada):
+    def named(name, before):
+        rows = RegisteredModel.objects.filter(name=name, created_at__lt=before)
+        return rows.values_list(Value("100 %"), "name", "pk")
+
+    prepared = Prepared(named, planned=True)
+    model = factories.model(ada, "net")
+    later = timezone.now() + timedelta(minutes=1)
+    with CaptureQueriesContext(connection) as queries:
+        for name, expected in (("net", [("100 %", "net", model.pk)]), ("no'ne", [])) * 4:
+            assert prepared.rows(name, later) == expected
+    prepares = [query["sql"] for query in queries if query["sql"].startswith("PREPARE")]
+    assert (len(prepares), len(queries)) == (1, 9)
+    other = connection.copy()
+    try:
+        with other.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pg_prepared_statements")
+            assert cursor.fetchone() == (0,)
+    finally:
+        other.close()
+
+
+def test_rows_are_inserted_as_objects_are_saved(ada):
+    at = timezone.now()
+    rows = [Session(session_key=f"k'{n}", session_data="%s é", expire_date=at) for n in range(3)]
+    with CaptureQueriesContext(connection) as queries:
+        insert(rows)
+    assert len(queries) == 1
+    Session(session_key="saved", session_data="%s é", expire_date=at).save(force_insert=True)
+    stored = Session.objects.order_by("pk").values_list("pk", "session_data", "expire_date")
+    assert list(stored) == [(key, "%s é", at) for key in ("k'0", "k'1", "k'2", "saved")]
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert(rows[:1])
 
 
 def test_parts_of_a_version_are_read_in_three_questions(ada):
