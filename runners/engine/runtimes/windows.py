@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 from onnx.reference.ops import op_conv, op_conv_transpose
 
+_TRANSPOSED: Any = op_conv_transpose
 PLAIN_COLUMNS: Any = op_conv.im2col
-PLAIN_SUMS: Any = op_conv_transpose.col2im_naive_implementation
+PLAIN_SUMS: Any = _TRANSPOSED.col2im_naive_implementation
 
 
 def replace_in_evaluator() -> None:
     """Make the evaluator of this process use the functions of this module."""
     op_conv.im2col = columns_of_windows
-    op_conv_transpose.col2im_naive_implementation = sums_of_windows
+    _TRANSPOSED.col2im_naive_implementation = sums_of_windows
 
 
 def columns_of_windows(
