@@ -85,7 +85,7 @@ def varied(model: onnx.ModelProto, base: Mapping[str, Value]) -> list[DataSet]:
     arrays = {name: value for name, value in base.items() if isinstance(value, np.ndarray)}
     sets: list[DataSet] = []
     for name, value, times in plans:
-        resized = _resized(model, arrays, times, kept=name)
+        resized = _resized(model, arrays, times, decider=name)
         if resized is None or name not in arrays:
             continue
         decided = np.full_like(arrays[name], value)
@@ -137,7 +137,7 @@ def _behind(condition: str, makers: Mapping[str, onnx.NodeProto]) -> Iterator[st
 
 
 def _resized(
-    model: onnx.ModelProto, arrays: Mapping[str, Array], times: float, *, kept: str
+    model: onnx.ModelProto, arrays: Mapping[str, Array], times: float, *, decider: str
 ) -> dict[str, Array] | None:
     """Arrays with their largest free size multiplied; None if there is none to multiply.
 
@@ -147,7 +147,7 @@ def _resized(
         (port.name, place)
         for port in required_inputs(model)
         for place, dim in enumerate(port.type.tensor_type.shape.dim)
-        if port.name in arrays and port.name != kept and not dim.HasField(_FIXED_SIZE)
+        if port.name in arrays and port.name != decider and not dim.HasField(_FIXED_SIZE)
     ]
     if times == 1:
         return {}
