@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -46,6 +47,9 @@ _RANKS = (4, 3, 2, 1)
 _UNKNOWN = 1000
 # Gates of recurrent operators: so many times `hidden_size` is the second size of their weights.
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+_ALONG_AXIS = frozenset({"Softmax", "LogSoftmax", "Hardmax"})
+# From this opset on, their default axis is the last one.
+_FIRST_ALONG_LAST_AXIS = 13
 # From this opset on, GroupNormalization has a scale for each channel.
 _FIRST_PER_CHANNEL = 21
 
@@ -85,13 +89,26 @@ def plans(key: NodeKey) -> Iterator[InputPlan]:
     seed = zlib.crc32(key.digest.encode())
     implied = implied_sizes(key)
     is_open = any(kind.classes is None for kind in key.inputs)
-    for rank in _RANKS if is_open else (0,):
+    for rank in filter(partial(_has_axis, key), _RANKS) if is_open else (0,):
         classes = [*key.classes, *range(_UNKNOWN, _UNKNOWN + rank)]
         for plan in _of_rank(classes, dict(key.sizes), implied, seed, rank):
             sizes = plan.sizes | implied
             # ONNX Runtime ends its process on empty inputs of such nodes.
             if key.op not in GATES or all(sizes.values()):
                 yield replace(plan, sizes=sizes)
+
+
+def _has_axis(key: NodeKey, rank: int) -> bool:
+    """Whether an input of this rank has the axis of a node of the Softmax family.
+
+    ONNX Runtime takes empty inputs of any rank, which its definition does not.
+    """
+    if key.op not in _ALONG_AXIS:
+        return True
+    attributes = onnx.NodeProto.FromString(key.node).attribute
+    default = 1 if key.source < _FIRST_ALONG_LAST_AXIS else -1
+    axis = next((each.i for each in attributes if each.name == "axis"), default)
+    return -rank <= axis < rank
 
 
 def implied_sizes(key: NodeKey) -> dict[int, int]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import onnx
 
 
+Array = np.ndarray[Any, Any]
+
 _COMPARISONS = frozenset({"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"})
 # Operators between an input and a condition that leave its elements or combine truth values.
 _CARRIED = frozenset(
@@ -80,13 +82,15 @@ def varied(model: onnx.ModelProto, base: Mapping[str, Value]) -> list[DataSet]:
         for value in values
         for times in _TIMES
     ]
-    sets = []
+    arrays = {name: value for name, value in base.items() if isinstance(value, np.ndarray)}
+    sets: list[DataSet] = []
     for name, value, times in plans:
-        resized = _resized(model, base, times, kept=name)
-        if resized is None or not isinstance(base.get(name), np.ndarray):
+        resized = _resized(model, arrays, times, decider=name)
+        if resized is None or name not in arrays:
             continue
-        place = f"generated-branch-{len(sets)}"
-        sets.append(DataSet(place, "generated", {**resized, name: np.full_like(base[name], value)}))
+        decided = np.full_like(arrays[name], value)
+        inputs = {**base, **resized, name: decided}
+        sets.append(DataSet(f"generated-branch-{len(sets)}", "generated", inputs))
     return sets[:_MOST_SETS]
 
 
@@ -133,9 +137,9 @@ def _behind(condition: str, makers: Mapping[str, onnx.NodeProto]) -> Iterator[st
 
 
 def _resized(
-    model: onnx.ModelProto, base: Mapping[str, Value], times: float, *, kept: str
-) -> dict[str, Value] | None:
-    """The inputs with their largest free size multiplied; None if there is none to multiply.
+    model: onnx.ModelProto, arrays: Mapping[str, Array], times: float, *, decider: str
+) -> dict[str, Array] | None:
+    """Arrays with their largest free size multiplied; None if there is none to multiply.
 
     Free dimensions of the same size are taken for the same.
     """
@@ -143,19 +147,18 @@ def _resized(
         (port.name, place)
         for port in required_inputs(model)
         for place, dim in enumerate(port.type.tensor_type.shape.dim)
-        if isinstance(base.get(port.name), np.ndarray) and not dim.HasField(_FIXED_SIZE)
-        if port.name != kept
+        if port.name in arrays and port.name != decider and not dim.HasField(_FIXED_SIZE)
     ]
     if times == 1:
-        return dict(base)
-    largest = max((base[name].shape[place] for name, place in free), default=0)
+        return {}
+    largest = max((arrays[name].shape[place] for name, place in free), default=0)
     if not int(largest * times):
         return None
-    resized = dict(base)
+    resized = {}
     for name in {name for name, _ in free}:
         shape = [
             int(size * times) if (name, place) in free and size == largest else size
-            for place, size in enumerate(base[name].shape)
+            for place, size in enumerate(arrays[name].shape)
         ]
-        resized[name] = np.resize(base[name], shape)
+        resized[name] = np.resize(arrays[name], shape)
     return resized

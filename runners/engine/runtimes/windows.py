@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 from onnx.reference.ops import op_conv, op_conv_transpose
 
+_TRANSPOSED: Any = op_conv_transpose
 PLAIN_COLUMNS: Any = op_conv.im2col
-PLAIN_SUMS: Any = op_conv_transpose.col2im_naive_implementation
+PLAIN_SUMS: Any = _TRANSPOSED.col2im_naive_implementation
 
 
 def replace_in_evaluator() -> None:
     """Make the evaluator of this process use the functions of this module."""
     op_conv.im2col = columns_of_windows
-    op_conv_transpose.col2im_naive_implementation = sums_of_windows
+    _TRANSPOSED.col2im_naive_implementation = sums_of_windows
 
 
 def columns_of_windows(
@@ -55,7 +56,7 @@ def sums_of_windows(
     columns: Any, shape: Sequence[int], kernel: Sequence[int], dilations: Sequence[int],
     pads: Sequence[int], strides: Sequence[int],
 ) -> Any:  # fmt: skip
-    """The image of which each element is the sum of its places in windows, as `col2im` makes it.
+    """The image of which each element is the sum of its places in windows, as the evaluator makes it.
 
     `columns` are (kernel, places); `pads` are those of all first sides, then of all last sides.
     """

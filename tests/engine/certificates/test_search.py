@@ -227,6 +227,14 @@ def test_empty_inputs_keep_their_shape_behind_a_flattened_softmax():
     assert all(sizes.startswith("0-40 ") for sizes in certificate.sizes.values())
 
 
+def test_inputs_of_open_rank_have_the_axis_of_the_node():
+    node = helper.make_node("Softmax", ["x"], ["y"], axis=2)
+    model = samples.model([node], [port("x", None)], [port("y", None)], opset=9)
+    key = only_key(model, 9)
+    assert {plan.rank for plan in domains.plans(key)} == {3, 4}
+    assert search.search(key).limits == {}
+
+
 def test_an_input_that_a_model_fixes_to_be_empty_stays_empty():
     """Resize of opset 11 has empty scales where it is given sizes."""
     feeds = {
