@@ -115,7 +115,7 @@ def words(of: GroupScores) -> str:
 
 
 def _joined(reports: Sequence[Report], most: int) -> GroupScores:
-    counted = [min(report.n, most) for report in reports]
+    weights = [min(report.n, most) for report in reports]
     # Exact, so that a median of two changes that is the least one passes.
     exact = [Fraction(report.candidate_right - report.base_right, report.n) for report in reports]
     changes = [float(change) for change in exact]
@@ -123,11 +123,11 @@ def _joined(reports: Sequence[Report], most: int) -> GroupScores:
 
     def share(right: Sequence[int]) -> Figure:
         scaled = [
-            number * of / report.n
-            for number, of, report in zip(right, counted, reports, strict=True)
+            number * weight / report.n
+            for number, weight, report in zip(right, weights, reports, strict=True)
         ]
-        value = sum(scaled) / sum(counted)
-        return _figure(value, intervals.weighted_share(scaled, counted))
+        value = sum(scaled) / sum(weights)
+        return _figure(value, intervals.weighted_share(scaled, weights))
 
     return GroupScores(
         reports=len(reports),

@@ -133,7 +133,7 @@ def simulate(options: argparse.Namespace) -> Iterator[RoundFigures]:
             round=number,
             accuracy=right(_tensors(hub), test.x, test.y) / len(test.y),
             epsilon=_epsilon(hub.rules, number),
-            sent_bytes=sum(len(one.content) for one in sent),
+            sent_bytes=sum(len(contribution.content) for contribution in sent),
             rejected=len(rejected),
             device_seconds=slowest,
             hub_seconds=hub_seconds,
