@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, Self
 
+from hub import counting
 from hub.protocol import intervals
 from hub.protocol.figures import Figure, Kind, Status, Unit
 from hub.protocol.intervals import Interval
@@ -106,8 +107,9 @@ def words(of: GroupScores) -> str:
     change, ends = of.change, of.change.interval
     between = f" ({ends.level.words} {ends.low:+.4f} to {ends.high:+.4f})" if ends else ""
     return (
-        f"{of.reports} devices compared these weights with those that were released before, on "
-        f"{of.examples} examples of their own. The share of right answers, weighted by examples, "
+        f"{counting.plural(of.reports, 'device')} compared these weights with those that were "
+        f"released before, on {counting.plural(of.examples, 'example')} of their own. The share "
+        "of right answers, weighted by examples, "
         f"is {of.candidate.value:.4f} instead of {of.base.value:.4f}; the median change over the "
         f"devices is {change.value:+.4f}{between}. Devices report these figures themselves, and "
         "the hub cannot verify them."
