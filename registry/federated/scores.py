@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, Self
 
+from hub import counting
 from hub.protocol import intervals
 from hub.protocol.figures import Figure, Kind, Status, Unit
 from hub.protocol.intervals import Interval
@@ -106,8 +107,9 @@ def words(of: GroupScores) -> str:
     change, ends = of.change, of.change.interval
     between = f" ({ends.level.words} {ends.low:+.4f} to {ends.high:+.4f})" if ends else ""
     return (
-        f"{of.reports} devices compared these weights with those that were released before, on "
-        f"{of.examples} examples of their own. The share of right answers, weighted by examples, "
+        f"{counting.plural(of.reports, 'device')} compared these weights with those that were "
+        f"released before, on {counting.plural(of.examples, 'example')} of their own. The share "
+        "of right answers, weighted by examples, "
         f"is {of.candidate.value:.4f} instead of {of.base.value:.4f}; the median change over the "
         f"devices is {change.value:+.4f}{between}. Devices report these figures themselves, and "
         "the hub cannot verify them."
@@ -115,7 +117,7 @@ def words(of: GroupScores) -> str:
 
 
 def _joined(reports: Sequence[Report], most: int) -> GroupScores:
-    counted = [min(report.n, most) for report in reports]
+    weights = [min(report.n, most) for report in reports]
     # Exact, so that a median of two changes that is the least one passes.
     exact = [Fraction(report.candidate_right - report.base_right, report.n) for report in reports]
     changes = [float(change) for change in exact]
@@ -123,11 +125,11 @@ def _joined(reports: Sequence[Report], most: int) -> GroupScores:
 
     def share(right: Sequence[int]) -> Figure:
         scaled = [
-            number * of / report.n
-            for number, of, report in zip(right, counted, reports, strict=True)
+            number * weight / report.n
+            for number, weight, report in zip(right, weights, reports, strict=True)
         ]
-        value = sum(scaled) / sum(counted)
-        return _figure(value, intervals.weighted_share(scaled, counted))
+        value = sum(scaled) / sum(weights)
+        return _figure(value, intervals.weighted_share(scaled, weights))
 
     return GroupScores(
         reports=len(reports),

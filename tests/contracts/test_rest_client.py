@@ -21,6 +21,7 @@ from hub.client.rest import answers
 from hub.client.rest.groups import GROUPS, group_class
 from scripts import rest
 from scripts.rest_schemas import short
+from tests import simulated
 from tests.openapi_server import OpenApiServer, operations, sample
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,6 +73,7 @@ def folder(monkeypatch, tmp_path, server):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     for name in ("README.md", "emissions.csv", "key.pub", "ca.pem"):
         (tmp_path / name).write_text("text")
+    simulated.write(tmp_path)
     (tmp_path / "record.json").write_text("{}")
     (tmp_path / "query.rq").write_text("SELECT ?a { ?a ?b ?c }")
     return tmp_path

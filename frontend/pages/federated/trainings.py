@@ -241,16 +241,16 @@ def contributions(of: Iterable[Contribution]) -> list[ContributionRow]:
 def rules(training: Training) -> list[tuple[str, Any]]:
     """Sentences about the rules and the schedule."""
     lines: list[tuple[str, Any]] = []
-    given, schedule = training.typed_rules.to_json(), training.typed_schedule.to_json()
+    own, schedule = training.typed_rules.to_json(), training.typed_schedule.to_json()
     if share := schedule.get("cohort_fraction"):
         schedule["cohort"] = f"{100 * share:g} %"
-    for names, values in ((_RULES, given), (_SCHEDULE, schedule)):
+    for names, values in ((_RULES, own), (_SCHEDULE, schedule)):
         for name, words in names.items():
             value = values[name]
             if name in _NONE and not value:
                 value = _NONE[name]
             lines.append((words, _words(value)))
-    parameters = given["parameters"].items()
+    parameters = own["parameters"].items()
     lines[1:1] = [(f"Parameter {name}", value) for name, value in parameters]
     return lines
 

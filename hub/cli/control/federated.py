@@ -115,10 +115,7 @@ TRAINING = Noun(
         Task(
             "simulate",
             "run a training on this machine, with any rules, splits and attackers",
-            (
-                "hub training simulate digits.onnx --data digits.npz --code device.py",
-                "hub training simulate net.onnx --data digits.npz --code device.py --attackers 2",
-            ),
+            ("hub training simulate digits.onnx --data digits.npz --code device.py",),
             arguments=simulation.add_arguments,
             run=simulation.run,
         ),

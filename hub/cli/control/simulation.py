@@ -74,7 +74,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=EVENLY,
         help="iid, dirichlet:ALPHA by label, or group, a device for each group (default: iid)",
     )
-    parser.add_argument("--encoding", choices=federated.ENCODINGS, default=federated.DELTA)
+    parser.add_argument(
+        "--encoding",
+        choices=federated.ENCODINGS,
+        default=federated.DELTA,
+        help="encoding of contributions (default: delta/f32)",
+    )
     parser.add_argument("--attack", choices=_ATTACKS, default="none", help="what attackers send")
     parser.add_argument("--attackers", type=int, default=0, help="number of attackers (default: 0)")
     parser.add_argument("--test", type=float, default=0.2, help="share for testing (default: 0.2)")
@@ -133,7 +138,7 @@ def simulate(options: argparse.Namespace) -> Iterator[RoundFigures]:
             round=number,
             accuracy=right(_tensors(hub), test.x, test.y) / len(test.y),
             epsilon=_epsilon(hub.rules, number),
-            sent_bytes=sum(len(one.content) for one in sent),
+            sent_bytes=sum(len(contribution.content) for contribution in sent),
             rejected=len(rejected),
             device_seconds=slowest,
             hub_seconds=hub_seconds,

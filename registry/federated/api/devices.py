@@ -114,7 +114,7 @@ class Downloads(OneRoundView):
         return self._send(self._compared().candidate, federated.WEIGHTS)
 
     def _compared(self) -> DeviceEvaluation:
-        """The evaluation of the round; raises NotFound for those who may not have its weights."""
+        """The evaluation of the round; raises NotFound where its weights are not for the caller."""
         evaluation = selectors.evaluation(self.of)
         selectors.require_compared(seeker(self.request), evaluation)
         return evaluation

@@ -15,7 +15,7 @@ from registry.models.constraints import HEX64, matches, one_of
 
 
 class DeviceEvaluationState(models.TextChoices):
-    """Open, or ended: the median change reached the least one, it did not, or nobody can say."""
+    """Open, or ended: it passes where the median change is at least that of the rules."""
 
     OPEN = "open"
     PASSED = "passed"

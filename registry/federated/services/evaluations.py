@@ -35,7 +35,7 @@ from registry.storage.services import blobs
 log = structlog.get_logger(__name__)
 
 State = DeviceEvaluationState
-_COUNTED = Q(problem="")
+_VALID = Q(problem="")
 
 
 def release(training: Training, ended: Round) -> None:
@@ -241,7 +241,7 @@ def _check(
 def reject_of(participant: Participant) -> None:
     """Let a removed participant's reports to open evaluations count for nothing."""
     DeviceReport.objects.filter(
-        _COUNTED, participant=participant, evaluation__state=State.OPEN
+        _VALID, participant=participant, evaluation__state=State.OPEN
     ).update(problem=statements.SENT_AWAY)
 
 
@@ -249,8 +249,8 @@ def due() -> list[DeviceEvaluation]:
     """Open evaluations past their deadline, or with as many reports as end them."""
     rows = DeviceEvaluation.objects.filter(
         state=State.OPEN, round__training__model__deleted_at=None
-    ).annotate(counted=Count("reports", filter=Q(reports__problem="")))
-    is_due = Q(deadline__lte=timezone.now()) | Q(target__gt=0, counted__gte=F("target"))
+    ).annotate(count=Count("reports", filter=Q(reports__problem="")))
+    is_due = Q(deadline__lte=timezone.now()) | Q(target__gt=0, count__gte=F("target"))
     return list(rows.filter(is_due).select_related("round__training").order_by("pk")[:100])
 
 
@@ -261,7 +261,7 @@ def end(of: DeviceEvaluation) -> None:
     row = DeviceEvaluation.objects.select_for_update().get(pk=of.pk)
     if row.state != State.OPEN:
         return
-    reports = list(row.reports.filter(_COUNTED).select_related("participant"))
+    reports = list(row.reports.filter(_VALID).select_related("participant"))
     if row.deadline > timezone.now() and not 0 < row.target <= len(reports):
         return
     verdict = State.BELOW_QUORUM

@@ -69,17 +69,19 @@ class Hub:
         Raises UnfitError where nothing is left to aggregate.
         """
         base, members, problems = Weights(self.weights), [], {}
-        for one in sent:
-            judgement = self._judge(one, base)
+        for contribution in sent:
+            judgement = self._judge(contribution, base)
             if judgement.problem:
-                problems[one.id] = judgement.problem
+                problems[contribution.id] = judgement.problem
                 continue
             norms = {
                 federated.TRAINABLE: judgement.norm,
                 federated.STATISTIC: judgement.statistic_norm,
             }
-            update = Update(Weights(one.content), one.encoding, base)
-            members.append(aggregation.Member(one.id, update, one.examples, norms))
+            update = Update(Weights(contribution.content), contribution.encoding, base)
+            members.append(
+                aggregation.Member(contribution.id, update, contribution.examples, norms)
+            )
         self.rounds += 1
         noise = hashlib.sha256(f"{self.seed}:{self.rounds}".encode()).digest()
         job = aggregation.Round(
@@ -93,15 +95,15 @@ class Hub:
         self.history = [*self.history, figures["median_norm"]][-_MOST_HISTORY:]
         return problems
 
-    def _judge(self, one: Sent, base: Weights) -> judging.Judgement:
+    def _judge(self, sent: Sent, base: Weights) -> judging.Judgement:
         contribution = Contribution(
-            one.id,
+            sent.id,
             path="",
-            encoding=one.encoding,
-            sha256=hashlib.sha256(one.content).hexdigest(),
+            encoding=sent.encoding,
+            sha256=hashlib.sha256(sent.content).hexdigest(),
             norm_limit=self.rules.norm_limit,
         )
-        return judging.judge(contribution, one.content, base, self.parts)
+        return judging.judge(contribution, sent.content, base, self.parts)
 
 
 def deal_evenly(count: int, devices: int, draw: np.random.Generator) -> list[list[int]]:

@@ -4,58 +4,18 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
 from hub.cli.control import simulation
 from hub.protocol import privacy
+from tests import simulated
 
 pytestmark = pytest.mark.capability("federated")
-
-CODE = """
-import numpy as np
-
-
-def logits(tensors, x):
-    return x @ tensors["w"] + tensors["b"]
-
-
-def train(tensors, x, y, seed):
-    for _ in range(20):
-        odds = np.exp(logits(tensors, x))
-        error = odds / odds.sum(axis=1, keepdims=True)
-        error[np.arange(len(y)), y] -= 1
-        tensors["w"] -= (0.5 * x.T @ error / len(y)).astype("f4")
-        tensors["b"] -= (0.5 * error.mean(axis=0)).astype("f4")
-    return tensors
-
-
-def right(tensors, x, y):
-    return int((logits(tensors, x).argmax(axis=1) == y).sum())
-"""
 
 
 @pytest.fixture
 def files(tmp_path):
-    """A linear model of three classes, their data in three groups, and a device's code."""
-    draw = np.random.default_rng(5)
-    y = draw.integers(0, 3, 600)
-    x = np.eye(3)[y] * 2 + draw.standard_normal((600, 3))
-    np.savez(tmp_path / "data.npz", x=x.astype("f4"), y=y, group=y % 2)
-    (tmp_path / "device.py").write_text(CODE)
-    graph = helper.make_graph(
-        [helper.make_node("Gemm", ["x", "w", "b"], ["logits"])],
-        "linear",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 3])],
-        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["N", 3])],
-        [
-            numpy_helper.from_array(np.zeros((3, 3), "f4"), "w"),
-            numpy_helper.from_array(np.zeros(3, "f4"), "b"),
-        ],
-    )
-    onnx.save(helper.make_model(graph), tmp_path / "model.onnx")
+    simulated.write(tmp_path)
     return tmp_path
 
 
@@ -65,7 +25,7 @@ def simulate(files, capsys):
 
     def simulate(*arguments):
         words = [
-            "training", "simulate", str(files / "model.onnx"), "--data", str(files / "data.npz"),
+            "training", "simulate", str(files / "digits.onnx"), "--data", str(files / "digits.npz"),
             "--code", str(files / "device.py"), "--rounds", "3", "--json", *arguments,
         ]  # fmt: skip
         from hub.cli.command import main
@@ -137,7 +97,7 @@ def test_options_that_do_not_fit_are_refused(files, capsys, arguments):
     from hub.cli.command import main
 
     words = [
-        "training", "simulate", str(files / "model.onnx"), "--data", str(files / "data.npz"),
+        "training", "simulate", str(files / "digits.onnx"), "--data", str(files / "digits.npz"),
         "--code", str(files / "device.py"), *arguments,
     ]  # fmt: skip
     assert main(words) != 0
