@@ -52,7 +52,7 @@ def register(package: str) -> None:
 def _is_accepted(facts: dict[str, Any]) -> bool:
     """Whether speeds were measured, without noise; others must be measured again."""
     try:
-        found = generation.Generation.read(mapping(facts).get("generation"))
+        result = generation.Generation.read(mapping(facts).get("generation"))
     except strict.UnreadableError:
         return False
-    return found.fastest.is_ranked
+    return result.fastest.is_ranked

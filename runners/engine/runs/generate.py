@@ -36,8 +36,8 @@ SWEPT = "swept"
 
 # Sizes of free dimensions: usual ones, then larger ones for models that run on none of those, such
 # as models of sound, whose windows are longer.
-LADDER = ((1, 2, 3), (16, 32, 64), (576, 1024, 1600))
-SIZES = LADDER[0]
+SIZE_GROUPS = ((1, 2, 3), (16, 32, 64), (576, 1024, 1600))
+SIZES = SIZE_GROUPS[0]
 _COMPARISONS = frozenset({"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"})
 # Values that resemble pictures, counts, masks and range ends, besides normal and extreme ones.
 _OTHER_KINDS: tuple[Kind, ...] = ("uniform", "pixels", "sparse", "negative", "zeros", "large")

@@ -31,7 +31,7 @@ from runners.engine.runs.answers import (
 )
 from runners.engine.runs.attempts import AGAIN, Attempt, RunStatus, Session, attempt_of, key_of
 from runners.engine.runs.child_runs import BUNDLED, FileKind, ModelFile
-from runners.engine.runs.generate import GENERATED, LADDER, SIZES
+from runners.engine.runs.generate import GENERATED, SIZE_GROUPS, SIZES
 from runners.engine.runs.optimiser import Case
 from runners.engine.runs.stages import FILE_BYTES, run_limits
 
@@ -88,7 +88,7 @@ class ModelUnderTest:
     def generate(self) -> Attempt:
         """Generate inputs that the runtime accepts: small ones, or larger ones if those fail."""
         first: tuple[Attempt, Path] | None = None
-        for k, sizes in enumerate(LADDER):
+        for k, sizes in enumerate(SIZE_GROUPS):
             attempt = self._generate(k, sizes)
             if attempt.status != RunStatus.RAN or attempt.ran:
                 return attempt
