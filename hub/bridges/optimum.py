@@ -41,7 +41,7 @@ def write(
     resolved = hub.resolve(ref, opset=opset, variant=variant, strength=strength)
     if not any(file.path == CONFIG for file in resolved.files):
         raise problems.InvalidRequest(
-            f"{resolved.ref} has no {CONFIG}, by which Optimum and transformers.js choose a class. "
+            f"{resolved.ref} has no {CONFIG}. Optimum and transformers.js choose a class by it. "
             "Push it beside the model."
         )
     files = list(resolved.files)

@@ -69,15 +69,15 @@ def with_folder(resolved: Resolved, folder: str | None) -> tuple[Resolved, str]:
     Raises ComponentMissing, with the folders that have a config.
     """
     places = folders_of(resolved)
-    wanted = places if folder is None else [folder.strip("/")]
-    if len(wanted) != 1 or wanted[0] not in places:
+    choice = places if folder is None else [folder.strip("/")]
+    if len(choice) != 1 or choice[0] not in places:
         names = ", ".join(place or "the top folder" for place in places)
         raise problems.ComponentMissing(
             f"{resolved.ref} has no {GENAI_CONFIG}, so ONNX Runtime GenAI cannot load it."
             if not places
             else f"Choose a folder with {GENAI_CONFIG}. {resolved.ref} has these: {names}."
         )
-    [place] = wanted
+    [place] = choice
     inside = [file for file in resolved.files if not place or file.path.startswith(f"{place}/")]
     return replace(resolved, files=tuple(inside)), place
 

@@ -87,7 +87,7 @@ CAPABILITIES: typing.Final = {
     ),
     "packages": Capability(
         tables=("registry.packages",),
-        apps=("runners.packages", "frontend.pages.packages"),
+        apps=("runners.packages", "metadata.packages", "frontend.pages.packages"),
         engine=("runners.engine.packages.tasks", "runners.engine.packages.generation_task"),
         documents=("packages",),
     ),

@@ -83,6 +83,15 @@ def describe_result(graph: Graph, version: str, subject: str, of: ConformanceRes
     return node
 
 
+def describe_test(
+    graph: Graph, node: str, subject: str, title: str, word: str, at: datetime
+) -> str:
+    """Describe an assertion by a test that this graph alone names; return the IRI of the result."""
+    test = f"{node}-test"
+    graph.describe(test, "earl:TestCase", {"dcterms:title": string(title, "en")})
+    return _describe(graph, node, subject, test, word, at)
+
+
 def _describe(graph: Graph, node: str, subject: str, test: str, word: str, at: datetime) -> str:
     """Describe an assertion and its result; return the IRI of the result."""
     result = f"{node}-result"

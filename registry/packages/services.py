@@ -10,6 +10,7 @@ from django.utils import timezone
 from hub.protocol import generation as generations
 from hub.protocol.generation import Generation
 from hub.protocol.packages import METHOD, Package
+from registry.core import events
 from registry.models import Version
 from registry.packages.models import VersionGeneration, VersionPackage
 from registry.versions import lifecycle
@@ -23,7 +24,7 @@ def keep(*, version: Version, manifest_sha256: str, package: Package) -> bool:
         "document": package.to_json(),
         "checked_at": timezone.now(),
     }
-    return _keep(VersionPackage, version, manifest_sha256, row)
+    return _keep(VersionPackage, version, manifest_sha256, row, "package.checked")
 
 
 def keep_generation(*, version: Version, manifest_sha256: str, generation: Generation) -> bool:
@@ -35,7 +36,7 @@ def keep_generation(*, version: Version, manifest_sha256: str, generation: Gener
         "tokens_per_second": speed.value if speed.is_ranked else None,
         "measured_at": timezone.now(),
     }
-    return _keep(VersionGeneration, version, manifest_sha256, row)
+    return _keep(VersionGeneration, version, manifest_sha256, row, "package.measured")
 
 
 @transaction.atomic
@@ -44,6 +45,7 @@ def _keep(
     version: Version,
     manifest_sha256: str,
     row: dict[str, Any],
+    verb: str,
 ) -> bool:
     version = lifecycle.lock(version)
     is_withdrawn = version.state == Version.State.WITHDRAWN
@@ -52,6 +54,7 @@ def _keep(
     kind.objects.update_or_create(
         version=version, defaults={"manifest_sha256": manifest_sha256, **row}
     )
+    events.record(verb, version, actor=None, model=version.model)
     return True
 
 

@@ -8,6 +8,7 @@ from hub.protocol import generation, strict
 from hub.protocol.packages import METHOD
 from hub.protocol.stored import mapping
 from registry.core import outbox
+from registry.core.event_subjects import EventSubject, describe_version, event_subjects
 from registry.packages import services
 from registry.versions import evidence
 from registry.versions.implied_terms import ImpliedTerms, implied_terms
@@ -17,6 +18,7 @@ from runners.queue.job_kinds import JobKind, job_kinds
 
 def register(package: str) -> None:
     """Plug into the queue, its events and the kinds of evidence."""
+    event_subjects.register(package, EventSubject(("package",), describe_version))
     outbox.subscribe("packages.jobs", ("version.submitted",), jobs.on_submitted)
     job_kinds.register(
         package,
@@ -50,7 +52,7 @@ def register(package: str) -> None:
 def _is_accepted(facts: dict[str, Any]) -> bool:
     """Whether speeds were measured, without noise; others must be measured again."""
     try:
-        found = generation.Generation.read(mapping(facts).get("generation"))
+        result = generation.Generation.read(mapping(facts).get("generation"))
     except strict.UnreadableError:
         return False
-    return found.fastest.is_ranked
+    return result.fastest.is_ranked

@@ -143,8 +143,8 @@ class _Original:
                 failure = outputs if isinstance(outputs, Exception) else again
                 self.reasons.append(text.message(f"{dataset.name}: {failure}"))
                 continue
-            for name, one, other in zip(self._names, outputs, again, strict=True):
-                if not agreement.compare(name, one, other, agreement.FP32).agrees:
+            for name, first, second in zip(self._names, outputs, again, strict=True):
+                if not agreement.compare(name, first, second, agreement.FP32).agrees:
                     self._unstable.add(name)
             values = dict(zip(self._names, outputs, strict=True))
             numbered = replace(dataset, name=f"test_data_set_{len(self.ran)}", outputs=values)

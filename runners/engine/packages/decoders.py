@@ -115,7 +115,8 @@ def _ends(config: Mapping[str, Any]) -> tuple[int, ...]:
 class Ports:
     """The inputs and outputs of a decoder; those it does not have are empty.
 
-    ``shapes`` are those of the inputs of the cache without a past: batch, heads, 0, size of a head.
+    ``past`` has the inputs of the cache with the outputs that continue them, and ``shape`` their
+    heads and the size of a head.
     """
 
     tokens: str

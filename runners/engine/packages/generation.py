@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from hub import counting
+from hub.counting import plural
 from hub.protocol.generation import CheckKind, GenerationCheck, Outcome
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
@@ -114,7 +115,8 @@ def _steps(opened: Opened) -> GenerationCheck:
             scores, caches = decoder.after(following, caches)
             yield sequence.shape[1] - 1, decoder.after(sequence)[0], scores
 
-    words = f"{_room(opened, STEPS)} steps after a prompt of {tokens.shape[1]} tokens"
+    steps = plural(_room(opened, STEPS), "step")
+    words = f"{steps} after a prompt of {plural(tokens.shape[1], 'token')}"
     return _compared(CheckKind.STEPS, pairs(), opened.profile, words)
 
 
@@ -137,7 +139,7 @@ def _batch(opened: Opened) -> GenerationCheck:
             ]
             together, caches = decoder.after(following, caches)
 
-    words = f"two prompts of {tokens.shape[1]} tokens and {steps} steps"
+    words = f"two prompts of {plural(tokens.shape[1], 'token')} and {plural(steps, 'step')}"
     return _compared(CheckKind.BATCH, islice(pairs(), steps + 1), opened.profile, words)
 
 
@@ -195,12 +197,12 @@ def _greedy(opened: Opened) -> Greedy:
         lambda row: row[0] not in opened.declared.ends,
         islice(opened.decoder.greedy(start), most),
     )
-    chosen = list(rows)
+    steps = list(rows)
     profile = opened.profile
     return Greedy(
         tuple(map(int, start[0])),
-        tuple(token for token, _ in chosen),
-        tuple(margin if math.isfinite(margin) else 0.0 for _, margin in chosen),
+        tuple(token for token, _ in steps),
+        tuple(margin if math.isfinite(margin) else 0.0 for _, margin in steps),
         most,
         profile.rtol + profile.atol,
     )
@@ -226,15 +228,15 @@ def held_against_genai(greedy: Greedy, tokens: tuple[int, ...]) -> GenerationChe
     place = next((at for at, (mine, other) in enumerate(pairs) if mine != other), None)
     count = min(len(greedy.tokens), len(tokens))
     if place is None and len(tokens) == len(greedy.tokens):
-        words = f"{count} tokens are equal."
+        words = f"Equal for {plural(count, 'token')}."
         return GenerationCheck(CheckKind.GREEDY, Outcome.PASSED, words)
     if place is None:
-        words = f"ONNX Runtime chose {len(greedy.tokens)} tokens, GenAI {len(tokens)}."
+        words = f"ONNX Runtime chose {plural(len(greedy.tokens), 'token')}, GenAI {len(tokens)}."
         return GenerationCheck(CheckKind.GREEDY, Outcome.FAILED, words, len(greedy.prompt) + count)
     margin = greedy.margins[place]
     words = (
-        f"{place} tokens are equal; then ONNX Runtime chose token {greedy.tokens[place]}, GenAI "
-        f"{tokens[place]}. The best two scores differ by {margin:.3g}."
+        f"Equal for {plural(place, 'token')}; then ONNX Runtime chose {greedy.tokens[place]}, "
+        f"GenAI {tokens[place]}. The best two scores differ by {margin:.3g}."
     )
     outcome = Outcome.PASSED if margin <= greedy.tolerance else Outcome.FAILED
     return GenerationCheck(CheckKind.GREEDY, outcome, words, len(greedy.prompt) + place, margin)

@@ -193,7 +193,7 @@ class Uses:
         """The last dimension of a value; 0 where it is not known."""
         for _ in range(_DEPTH):
             if shape := self._shapes.get(name):
-                return shape[-1]
+                return int(shape[-1])
             node = self._producers.get(name)
             if node is None or not node.input:
                 return 0

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+import rdflib
 from django.db import IntegrityError, transaction
 from django.test import Client
 
 from hub.protocol import problems
+from hub.protocol.generation import CheckKind
 from registry.packages import services
 from registry.packages.models import VersionGeneration
 from registry.versions import evidence
@@ -19,6 +21,8 @@ from tests.api.versions.test_models import problem
 pytestmark = [pytest.mark.capability("packages"), pytest.mark.django_db]
 PLACE = "models/ada/net/versions/1/package"
 PAGE = "/models/ada/net/v/1"
+EARL = rdflib.Namespace("http://www.w3.org/ns/earl#")
+DCTERMS = rdflib.DCTERMS
 
 
 @pytest.fixture(autouse=True)
@@ -114,3 +118,25 @@ def test_the_database_knows_the_bounds(ada, column):
     columns = {"manifest_sha256": "0" * 64, "method": 1, "document": {}}
     with pytest.raises(IntegrityError), transaction.atomic():
         VersionGeneration.objects.create(version=version, **columns | column)
+
+
+@pytest.mark.usefixtures("graphs")
+def test_graphs_have_layout_components_findings_and_checks(ada, publish):
+    files = decoders.genai() | {"other.onnx": packaged.passing("x", "y", [1])}
+    publish(ada, files)
+    deliveries.deliver()
+    turtle = Client().get(PAGE, headers={"Accept": "text/turtle"}).content.decode()
+    graph = rdflib.Graph().parse(data=turtle, format="turtle")
+
+    def titles(kind):
+        return {
+            str(graph.value(graph.value(row, EARL.test), DCTERMS.title))
+            for row in graph.subjects(rdflib.RDF.type, EARL.Assertion)
+            if f"#{kind}-" in row
+        }
+
+    [version] = graph.subjects(predicate=None, object=rdflib.Literal("genai"))
+    parts = set(graph.objects(version, DCTERMS.hasPart))
+    assert {str(graph.value(row, DCTERMS.title)) for row in parts} == {"decoder", "tokenizer"}
+    assert titles("finding") == {"file-unused"}
+    assert titles("generation") == {kind.label for kind in CheckKind}

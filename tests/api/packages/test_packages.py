@@ -132,6 +132,7 @@ def test_results_are_shared_among_equal_files_alone(ada):
     assert keys[2] not in keys[:2]
 
 
+@pytest.mark.usefixtures("graphs")
 def test_older_versions_are_checked_later(ada, work):
     version = factories.version(ada, contents=packaged.genai())
     assert not VersionPackage.objects.exists()

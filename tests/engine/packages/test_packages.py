@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hub.protocol import problems
+from hub.protocol.generation import CheckKind
 from hub.protocol.packages import Code, Layout, Package, Severity, model_of
 from tests import decoders, packaged
 
@@ -375,9 +376,13 @@ def test_sentencepiece_and_unigram_vocabularies_are_counted(package):
     assert (Code.VOCABULARY_DIFFERS, "error", "tokenizer.json", "") in rows(package(files))
 
 
-def test_every_code_and_layout_is_on_the_page():
+def test_every_code_layout_and_comparison_is_on_the_page():
     page = (Path(__file__).parents[3] / "docs/packages.md").read_text()
-    assert set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE)) == {*Code, *Layout}
+    assert set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE)) == {
+        *Code,
+        *Layout,
+        *CheckKind,
+    }
 
 
 @pytest.mark.parametrize(

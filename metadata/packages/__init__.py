@@ -1,0 +1,1 @@
+"""Packages of versions, and how their decoders generate, as linked data."""
