@@ -415,9 +415,7 @@ def test_fleets(run, ada):
     code, out, _ = run("fleet", "create", "ada/net", "cameras", "--halt-percent", "10", "--json")
     assert code == 0
     assert json.loads(out)["token"]
-    assert (
-        run("fleet", "rollout", "ada/net@1", "cameras", "--percent", "50")[0] == 0
-    )
+    assert run("fleet", "rollout", "ada/net@1", "cameras", "--percent", "50")[0] == 0
     assert run("fleet", "list", "ada/net")[1].splitlines()[1].split()[:4] == [
         "cameras",
         "-",
