@@ -21,6 +21,7 @@ from metadata.community import graphs
 from metadata.store import negotiation
 from registry.api.parameters import accepts
 from registry.catalogue import facets, speeds
+from registry.catalogue import selectors as catalogue
 from registry.catalogue.query import Query
 from registry.community.collections import selectors, services
 from registry.core.permissions import Actor, can, require
@@ -88,7 +89,7 @@ def _page(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The models as the list of models shows them, in the order of the collection."""
     entries = selectors.entries(request.user, collection)
     keys = [entry.model_id for entry in entries]
-    documents = models.documents(request.user).filter(pk__in=keys)
+    documents = catalogue.documents(request.user).filter(pk__in=keys)
     by_key = {row.pk: row for row in documents.select_related("model")}
     rows = [by_key[key] for key in keys if key in by_key]
     runtimes = [value for value, _ in facets.count(request.user, Query())["passes_on"]]
