@@ -25,7 +25,8 @@ class Prepared(local):
     """The rows of ``make(*values)``, whose SQL must not depend on the values.
 
     They are strings, ids and aware times. With ``planned``, PostgreSQL keeps the plan for each
-    connection: for statements whose plan takes longer than their rows.
+    connection: for what takes longer to plan than to read. Requests that read must not use these:
+    `hub.server.reads` knows what writes by its SQL.
     """
 
     def __init__(self, make: Callable[..., QuerySet[Any, Any]], *, planned: bool = False) -> None:

@@ -78,7 +78,6 @@ _STATE = Prepared(
             Subquery(keys.sealed()),
         )
     ),
-    planned=True,
 )
 
 

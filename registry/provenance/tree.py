@@ -32,7 +32,7 @@ def _tiles(levels: tuple[int, ...]) -> Prepared:
         first, *others = [_tile(level, low, high) for level, low, high in pairs]
         return first.union(*others, all=True) if others else first
 
-    return Prepared(make, planned=True)
+    return Prepared(make)
 
 
 class StoredTree:
