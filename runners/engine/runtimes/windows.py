@@ -56,7 +56,7 @@ def sums_of_windows(
     columns: Any, shape: Sequence[int], kernel: Sequence[int], dilations: Sequence[int],
     pads: Sequence[int], strides: Sequence[int],
 ) -> Any:  # fmt: skip
-    """The image of which each element is the sum of its places in windows, as the evaluator makes it.
+    """The image of which each element is the sum of its places in windows, as in the evaluator.
 
     `columns` are (kernel, places); `pads` are those of all first sides, then of all last sides.
     """

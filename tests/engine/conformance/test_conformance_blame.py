@@ -308,18 +308,18 @@ def test_what_the_reference_did_before_its_time_was_over_counts(
 
 
 def test_a_runtime_that_is_too_slow_fails_and_nobody_is_blamed(judge, monkeypatch):
-    monkeypatch.setitem(
-        Inline.ends, "run onnxruntime-generated-original-0", lambda _: Ending("timed-out")
-    )
+    # The child that would also prepare the inputs ends in the same way.
+    for stage in ("prepare and others", "run onnxruntime-generated-original-0"):
+        monkeypatch.setitem(Inline.ends, stage, lambda _: Ending("timed-out"))
     report, measures = judge()
     assert outcomes(measures)["reference"] == ("failed", "")
     assert {one.code for one in report.findings} == {"conformance-not-run"}
 
 
 def test_when_the_jobs_own_time_is_over_nothing_is_judged(judge, monkeypatch):
-    monkeypatch.setitem(
-        Inline.ends, "run onnxruntime-generated-original-0", lambda _: Ending("timed-out")
-    )
+    # The child that would also prepare the inputs ends in the same way.
+    for stage in ("prepare and others", "run onnxruntime-generated-original-0"):
+        monkeypatch.setitem(Inline.ends, stage, lambda _: Ending("timed-out"))
     monkeypatch.setattr(Inline, "seconds_left", lambda _: 1.0)
     report, measures = judge()
     assert outcomes(measures)["reference"] == ("cantTell", "")
