@@ -108,7 +108,7 @@ def insert(rows: Sequence[Model]) -> None:
 
 @cache
 def _insertion(model: type[Model], count: int) -> str:
-    """The SQL for so many rows, which both databases read."""
+    """An INSERT of a number of rows, for either database."""
     columns = [field.column for field in model._meta.concrete_fields]  # noqa: SLF001
     names = ", ".join(f'"{name}"' for name in columns)
     row = ", ".join(["%s"] * len(columns))

@@ -206,7 +206,7 @@ def revoke_key(key: Verifier, reason: str) -> None:
 
 
 def state() -> State:
-    """The log as it is; without verifiers where it has not begun."""
+    """Read what the tables have of the log; without a log, no verifiers."""
     rows = sorted(_STATE.rows())
     valid: list[Verifier] = []
     for _, text, *_ in rows:

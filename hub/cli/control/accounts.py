@@ -149,7 +149,7 @@ TOKEN = Noun(
             "find",
             "find which of your tokens a text is, such as one that leaked. It comes from standard "
             "input or a prompt, and is compared here: no hub receives it",
-            ("hub token find < leaked.txt",),
+            ("hub token find",),
             arguments=lambda _: None,
             run=_find_token,
         ),
