@@ -123,8 +123,8 @@ class Input:
 
 def _input(port: Port, declared: DeclaredInput | None) -> Input:
     kind, own = port.type.tensor_dtype, port.type.sizes
-    wanted = declared.sizes(own) if declared else own
-    sizes = tuple(1 if size is None else size for size in wanted or ())
+    with_declared = declared.sizes(own) if declared else own
+    sizes = tuple(1 if size is None else size for size in with_declared or ())
     return Input(
         name=port.name,
         dtype=kind,

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from hub.counting import plural
 from hub.protocol.inputs import Picture
 from hub.protocol.outputs import Boxes, DeclaredOutput
 from hub.protocol.splits import Split
@@ -90,8 +91,9 @@ class Detector:
             if isinstance(row.reading, Boxes) and row.name in names
         ]
         if len(rows) != 1:
+            count = plural(len(rows), "output")
             raise UnfitOutputError(
-                f"The card declares {len(rows)} outputs of the model as boxes; one is needed."
+                f"The card declares {count} of the model as boxes; one is needed."
             )
         self.place, self._how = rows[0]
         if self._how.scores not in names:
@@ -110,10 +112,9 @@ class Detector:
         if self._classes is not None:
             classes = np.asarray(values[self._classes], np.float64).reshape(-1)
         if not len(boxes) == len(scores) == len(classes):
-            raise UnfitOutputError(
-                f"The model gives {len(boxes):,} boxes, {len(scores):,} scores and "
-                f"{len(classes):,} classes."
-            )
+            counts = plural(len(boxes), "box", "boxes"), plural(len(scores), "score")
+            last = plural(len(classes), "class", "classes")
+            raise UnfitOutputError(f"The model gives {', '.join(counts)} and {last}.")
         rows = np.column_stack([self._in_picture(boxes, how, size), scores, classes])
         if not np.isfinite(rows).all():
             raise UnfitOutputError("The model's boxes are not all finite numbers.")

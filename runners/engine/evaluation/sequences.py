@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from hub.counting import number, plural
 from hub.protocol import splits
 from hub.protocol.inputs import Audio
 from hub.protocol.splits import Split
@@ -160,11 +161,13 @@ class _Tokens:
         length, width = len(targets) + 1, scores.shape[1]
         if len(scores) != length:
             raise outputs.UnfitOutputError(
-                f"The model scores {len(scores):,} tokens, and a row of the targets has {length:,}."
+                f"The model scores {plural(len(scores), 'token')}, and a row of the targets has "
+                f"{number(length)}."
             )
         if targets.max() >= width:
             raise outputs.UnfitOutputError(
-                f"The targets have token {targets.max():,}, and the model scores {width:,} tokens."
+                f"The targets have token {targets.max()}, and the model scores "
+                f"{plural(width, 'token')}."
             )
         places = np.flatnonzero(targets != splits.IGNORED_TOKEN)
         size = max(1, _SCORES_AT_ONCE // width)

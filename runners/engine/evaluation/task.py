@@ -30,7 +30,7 @@ def run(job: Job) -> Report:
     """Evaluate the model on one split; the report has a measure for each metric, or says why not.
 
     Options: ``split`` (as `hub.protocol.splits` writes it, its files under `DATA_FOLDER`), and
-    the keys ``inputs`` and ``outputs`` of the card.
+    the keys `inputs` and `outputs` of the card.
     """
     options = job.request.options
     (split,) = splits.read_stored([options.get("split")])
