@@ -161,13 +161,15 @@ def _deliver_next(due: Prepared, began: datetime) -> int:
             if handler is None:  # a subscriber that this release no longer has
                 row.delete()
                 return 1
+            keys = _keys(delivery)
             if delivery.consumer not in _apart:
                 handler(delivery.subject)
-                return _settle(delivery)
+                return Delivery.objects.filter(pk__in=keys).delete()[0]
             row.update(next_at=timezone.now() + timedelta(seconds=APART_SECONDS))
         handler(delivery.subject)
         with transaction.atomic():
-            return _settle(delivery)
+            rows = Delivery.objects.filter(pk__in=keys).order_by()
+            return Delivery.objects.filter(pk__in=_locked(rows)).delete()[0]
     except Exception as error:
         if delivery is None:
             raise
@@ -206,20 +208,22 @@ def _wait_for_locks(milliseconds: int) -> None:
         cursor.execute(f"SET lock_timeout = {milliseconds}")
 
 
-def _settle(delivery: _Delivery) -> int:
-    """Forget a delivery, and what waited beside it about the same subject: it was served too.
+def _keys(delivery: _Delivery) -> list[int]:
+    """The deliveries that its handler serves: it, and earlier ones about the same subject.
 
-    What another process is delivering is left to it: each could wait for the other indefinitely.
+    They are read before the handler runs. An event may get a lower number than another and be
+    committed later; what it says, the handler may not have seen, so it is delivered by itself. What
+    another process is delivering is left to it: each could wait for the other indefinitely.
     """
     if delivery.consumer in _each:
-        return Delivery.objects.filter(pk=delivery.key).delete()[0]
+        return [delivery.key]
     beside = Delivery.objects.filter(
         consumer=delivery.consumer,
         event__subject_kind=delivery.subject.kind,
         event__subject_id=delivery.subject.key,
         event__lte=delivery.event_id,
     )
-    return Delivery.objects.filter(pk__in=_locked(beside.order_by())).delete()[0]
+    return [key for (key,) in _locked(beside.order_by())]
 
 
 def _postpone(delivery: _Delivery, error: Exception) -> int:

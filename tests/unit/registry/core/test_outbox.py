@@ -157,3 +157,24 @@ def test_each_event_reaches_who_asks_for_each(ada, monkeypatch):
     outbox.deliver()
     assert sorted(subject.event_id for subject in by_event) == [event.pk for event in made]
     assert [subject.event_id for subject in by_subject] == [made[-1].pk]
+
+
+@pytest.mark.parametrize("is_apart", [False, True])
+def test_an_earlier_event_that_is_committed_meanwhile_is_delivered_too(ada, monkeypatch, is_apart):
+    """Of two transactions, the one whose event has the lower number may end last."""
+    model = factories.model(ada)
+    earlier, later = (events.record("model.edited", model, actor=ada, model=model) for _ in "12")
+    Delivery.objects.all().delete()
+    rows = []
+
+    def serve(subject):
+        rows.append(subject.event_id)
+        if len(rows) == 1:
+            Delivery.objects.create(event=earlier, consumer="rows")
+
+    monkeypatch.setitem(outbox._handlers, "rows", serve)
+    monkeypatch.setattr(outbox, "_apart", {"rows"} if is_apart else set())
+    Delivery.objects.create(event=later, consumer="rows")
+    outbox.deliver()
+    assert rows == [later.pk, earlier.pk]
+    assert not Delivery.objects.exists()
