@@ -1,6 +1,7 @@
 """The client of this hub as a wheel (PEP 427), which pip installs without an index that has it.
 
-It has the packages of the hub's own distribution that need no server, of the same version.
+It has the packages of the hub's own distribution that need no server, of the same version: the
+client, its command, and the engine, which `hub bench` and `hub training simulate` use.
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ from django.http import FileResponse, HttpRequest
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+import runners
 from hub.protocol import version
 from registry.api.guests import for_guests
 
 NAME = f"onnx_hub-{version.__version__}-py3-none-any.whl"
 _DISTRIBUTION = "onnx-hub"
 _INFO = f"onnx_hub-{version.__version__}.dist-info"
+# What puts the rooms on the path, and what of them the client needs.
+_SERVER = "server/__init__.py"
+_ENGINE = ("engine/**/*", "sandbox/**/*", "sandbox.py")
 _WHEEL = "Wheel-Version: 1.0\nGenerator: onnx-hub\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
@@ -57,12 +62,18 @@ def _wheel() -> bytes:
 
 def _parts() -> Iterator[tuple[str, bytes]]:
     """The files of the wheel by their names."""
+    names: dict[str, Path] = {}
     package = Path(version.__file__).parents[1]
     root = package.parent
-    for path in sorted([*package.rglob("*"), *(root / "onnx_hub").rglob("*.py")]):
-        is_ours = path.suffix != ".pyc" and not path.is_relative_to(package / "server")
-        if path.is_file() and is_ours:
-            yield path.relative_to(root).as_posix(), path.read_bytes()
+    for path in [*package.rglob("*"), *(root / "onnx_hub").rglob("*"), package / _SERVER]:
+        if not path.is_relative_to(package / "server") or path == package / _SERVER:
+            names[path.relative_to(root).as_posix()] = path
+    rooms = Path(runners.__file__).parent
+    for path in [rooms / "__init__.py", *(p for name in _ENGINE for p in rooms.glob(name))]:
+        names[f"hub/server/apps/runners/{path.relative_to(rooms).as_posix()}"] = path
+    for name, path in sorted(names.items()):
+        if path.is_file() and path.suffix != ".pyc":
+            yield name, path.read_bytes()
     yield "onnx_hub_command.py", (root / "onnx_hub_command.py").read_bytes()
     installed = distribution(_DISTRIBUTION)
     for name in ("METADATA", "entry_points.txt"):

@@ -77,10 +77,17 @@ def _is_for_machine(arguments: list[str]) -> bool:
 
 
 def _run_server(command: str, arguments: list[str]) -> int:
+    name = f"hub.server.{_SERVER_MODULES.get(command, command)}"
     try:
-        module = import_module(f"hub.server.{_SERVER_MODULES.get(command, command)}")
-        return int(module.main(arguments))
+        return int(import_module(name).main(arguments))
     except ModuleNotFoundError as error:
+        if error.name == name:
+            print(
+                f"hub {command} runs on the machine of a hub, and only the client is installed "
+                "here. Clone the hub's repository and run scripts/serve.",
+                file=sys.stderr,
+            )
+            return PROBLEM
         # One of our own that is missing is a fault of ours and has to show itself.
         if (error.name or "").partition(".")[0] in _OWN_ROOMS:
             raise

@@ -112,16 +112,18 @@ def simulate(options: argparse.Namespace) -> Iterator[RoundFigures]:
     """
     import numpy as np  # noqa: PLC0415  (each command imports what it needs)
 
+    # In a wheel the rooms lie below the server's package, which puts them on the path.
+    import hub.server  # noqa: F401, PLC0415
     from hub.client.training import tensors as training_tensors  # noqa: PLC0415
     from runners.engine.federated.aggregation import UnfitError  # noqa: PLC0415
 
     train, right = _functions(options.code)
     draw = np.random.default_rng(options.seed)
     devices, test = _dealt(options, draw)
-    hub = _hub(options)
-    encoders = [training_tensors.Encoder(hub.parts) for _ in devices]
+    simulated = _hub(options)
+    encoders = [training_tensors.Encoder(simulated.parts) for _ in devices]
     for number in range(1, options.rounds + 1):
-        base = _tensors(hub)
+        base = _tensors(simulated)
         trained, slowest = _train(train, base, devices, options.seed + 1000 * number)
         updates = _attacked(options, base, trained, draw)
         began = time.perf_counter()
@@ -130,14 +132,14 @@ def simulate(options: argparse.Namespace) -> Iterator[RoundFigures]:
             for device, (encoder, update) in enumerate(zip(encoders, updates, strict=True))
         ]
         try:
-            rejected = hub.aggregate(sent)
+            rejected = simulated.aggregate(sent)
         except UnfitError as error:
             raise problems.InvalidRequest(str(error)) from error
         hub_seconds = time.perf_counter() - began
         yield RoundFigures(
             round=number,
-            accuracy=right(_tensors(hub), test.x, test.y) / len(test.y),
-            epsilon=_epsilon(hub.rules, number),
+            accuracy=right(_tensors(simulated), test.x, test.y) / len(test.y),
+            epsilon=_epsilon(simulated.rules, number),
             sent_bytes=sum(len(contribution.content) for contribution in sent),
             rejected=len(rejected),
             device_seconds=slowest,

@@ -36,11 +36,27 @@ def test_pip_installs_a_client_that_runs_without_the_server(settings, tmp_path):
     wheel.write_bytes(contents.pop())
     command = [*PIP, "install", *OPTIONS, "--target", target, wheel]
     subprocess.run(command, check=True, env=os.environ | {"PIP_CONFIG_FILE": os.devnull})
-    assert not (target / "hub" / "server").exists()
+    server = [path.name for path in (target / "hub" / "server").iterdir()]
+    assert sorted(server) == ["__init__.py", "apps"]
     environment = {"PYTHONPATH": os.pathsep.join([str(target), sysconfig.get_path("purelib")])}
-    for arguments in (["-m", "hub", "--version"], ["-c", "import hub; print(hub.__file__)"]):
+
+    def run(*arguments):
         program = [sys._base_executable, *arguments]
-        run = subprocess.run(
-            program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        return subprocess.run(
+            program, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True
         )
-        assert run.stdout.strip() in {f"hub {__version__}", str(target / "hub" / "__init__.py")}
+
+    assert run("-m", "hub", "--version").stdout.strip() == f"hub {__version__}"
+    place = run("-c", "import hub; print(hub.__file__)").stdout.strip()
+    assert place == str(target / "hub" / "__init__.py")
+    assert "usage: hub bench" in run("-m", "hub", "bench", "--help").stdout
+    (tmp_path / "code.py").write_text("train = right = None")
+    simulated = run(
+        *("-m", "hub", "training", "simulate", "none.onnx", "--data", "none.npz"),
+        *("--code", "code.py"),
+    )
+    assert "Traceback" not in simulated.stderr
+    assert "none.npz" in simulated.stderr
+    served = run("-m", "hub", "serve")
+    assert served.returncode == 1
+    assert "only the client is installed here" in served.stderr
