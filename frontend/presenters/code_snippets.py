@@ -16,7 +16,7 @@ from urllib.parse import quote
 from frontend.parts import text_templates
 from frontend.presenters import facts
 from hub.protocol import ports
-from hub.protocol.facts import Port
+from hub.protocol.facts import Port, is_cache
 
 if TYPE_CHECKING:
     from hub.protocol.inputs import DeclaredInput
@@ -67,6 +67,8 @@ class Target:
     is_derived: bool = False
     # What the card declares of inputs.
     declared: Sequence[DeclaredInput] = ()
+    # The names of all files of the version, without folders.
+    names: frozenset[str] = frozenset()
 
     def files(self) -> list[dict[str, str]]:
         """Path, name and address of each file."""
@@ -82,7 +84,8 @@ class Language:
     """A way to use a model in code: its name, its title, and the template of its text.
 
     ``element`` is the field of `Types` without which it cannot be given an input. Derived files
-    have no address in some ways; those are not ``is_for_derived``.
+    have no address in some ways; those are not ``is_for_derived``. A way that ``needs`` a file of
+    this name is for versions that have it, and comes first there.
     """
 
     value: str
@@ -90,6 +93,7 @@ class Language:
     template: str
     element: str = "numpy"
     is_for_derived: bool = True
+    needs: str = ""
 
 
 languages = ports.Port(Language)
@@ -124,7 +128,12 @@ class Input:
 def _input(port: Port, declared: DeclaredInput | None) -> Input:
     kind, own = port.type.tensor_dtype, port.type.sizes
     with_declared = declared.sizes(own) if declared else own
-    sizes = tuple(1 if size is None else size for size in with_declared or ())
+    # A cache of earlier tokens is empty before the first.
+    free = 0 if is_cache(port.name, own) else 1
+    sizes = tuple(
+        (free if axis else 1) if size is None else size
+        for axis, size in enumerate(with_declared or ())
+    )
     return Input(
         name=port.name,
         dtype=kind,
@@ -148,15 +157,16 @@ def _number(kind: str, constant: float | str | None) -> int | float | None:
 
 
 def of(target: Target) -> tuple[dict[str, Any], ...]:
-    """A snippet for each way to use a model, the hub's own client first."""
+    """A snippet for each way to use a model, after special ones the hub's own client first."""
     return tuple(
         {
             "value": language.value,
             "title": language.title,
             "text": _write(language, target),
         }
-        for language in languages
+        for language in sorted(languages, key=lambda language: not language.needs)
         if language.is_for_derived or not target.is_derived
+        if not language.needs or language.needs in target.names
     )
 
 

@@ -64,6 +64,19 @@ class Type:
                 return kind or "unknown"
 
 
+def is_cache(name: str, sizes: tuple[int | None, ...] | None) -> bool:
+    """Whether an input holds keys or values of earlier tokens, which are none before the first.
+
+    Exporters name it `past…`; of ``[batch, heads, length, size]`` its length alone is free.
+    """
+    return (
+        name.startswith("past")
+        and sizes is not None
+        and len(sizes) == 4
+        and sizes[1:].count(None) == 1
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Port:
     """An input or output of a graph; `denotation` is ONNX's TypeDenotation, such as IMAGE."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from hub.protocol.generation import Outcome
-from hub.protocol.packages import Component, PackageFinding, Severity
+from hub.protocol.packages import Component, PackageFinding, Severity, may_be_one
 from metadata.graphs import assertions
 from metadata.graphs.version_parts import Describe, VersionPart, version_parts
 from metadata.rdf.graph import Graph
@@ -29,7 +29,10 @@ def register(package: str) -> None:
 
 def part_of(version: Version) -> Describe:
     """What describes the package of a version and its decoder."""
-    row, measured = selectors.of(version), selectors.generation_of(version)
+    row = measured = None
+    # The graph needs the files anyway; a version that is a single model needs no further query.
+    if may_be_one(file.path for file in version.files.all() if not file.derived):
+        row, measured = selectors.of(version), selectors.generation_of(version)
     generation = measured.generation if measured is not None else None
 
     def describe(graph: Graph, iri: str) -> None:

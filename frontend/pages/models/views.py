@@ -277,6 +277,7 @@ def _get(version: Version, variant: Variant | None) -> dict[str, Any]:
         hub=settings.HUB_PUBLIC_URL,
         is_open=model.visibility == "public" and not model.is_gated,
         is_derived=file.derived,
+        names=frozenset(row.path.rpartition("/")[2] for row in files),
         declared=parts.of(stored.mapping(version.card), variant.uploaded_path).inputs
         if variant
         else (),

@@ -6,9 +6,10 @@ from typing import Any
 
 from django.template import Context
 
+from frontend.presenters.code_snippets import Language, languages
 from frontend.presenters.job_outcomes import JobPage, job_pages
 from frontend.presenters.page_parts import PagePart, Place, page_parts
-from hub.protocol.packages import Layout, Package, may_be_one
+from hub.protocol.packages import GENAI_CONFIG, Layout, Package, may_be_one
 from registry.packages import selectors as stored
 from runners.packages import selectors
 
@@ -19,6 +20,10 @@ def register(package: str) -> None:
         package,
         PagePart(Place.FACTS, "packages/fact.html", _fact),
         PagePart(Place.CHECKS, "packages/checks.html", _checks),
+    )
+    languages.register(
+        package,
+        Language("genai", "GenAI", "code/genai.txt", is_for_derived=False, needs=GENAI_CONFIG),
     )
     job_pages.register(
         package,

@@ -80,15 +80,6 @@ def ports_of(
     return places
 
 
-def is_cache(port: Port) -> bool:
-    """Whether an input holds keys or values of earlier tokens, which are none before the first.
-
-    Exporters name it `past…`; of ``[batch, heads, length, size]`` its length alone is free.
-    """
-    shape = port.shape or ()
-    return port.name.startswith("past") and len(shape) == 4 and shape[1:].count(None) == 1
-
-
 def plan(places: Sequence[int], ports: Sequence[Port], columns: Sequence[Column]) -> Plan:
     """How rows are fed to a model. Raises UnfitSplitError."""
     feeds, sizes = [], set()

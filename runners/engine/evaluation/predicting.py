@@ -12,7 +12,7 @@ import math
 import os
 import time
 import zipfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -24,11 +24,12 @@ from onnx import helper
 from hub.protocol import inputs as declarations
 from hub.protocol import outputs as declared_outputs
 from hub.protocol import splits
+from hub.protocol.facts import is_cache
 from hub.protocol.inputs import DeclaredInput, Picture, Polarity
 from hub.protocol.splits import Split
 from hub.protocol.vocabularies import ONNXRUNTIME
 from runners.engine import runtimes
-from runners.engine.evaluation import detection, matching, outputs, readers, sequences
+from runners.engine.evaluation import detection, outputs, readers, sequences
 from runners.engine.evaluation.answers import Port, Ports, Predicted
 from runners.engine.evaluation.matching import Plan
 from runners.engine.evaluation.outputs import Choice
@@ -77,11 +78,12 @@ def ports(path: Path) -> Ports:
     """Read the inputs of a model."""
     model = child_runs.load(path)
     required = {port.name for port in datasets.required_inputs(model)}
-    return Ports(tuple(_port(port, required) for port in model.graph.input))
-
-
-def _port(port: onnx.ValueInfoProto, required: Collection[str]) -> Port:
-    return Port(name_of(port.name), _dtype(port), _shape(port), port.name in required)
+    return Ports(
+        tuple(
+            Port(name_of(port.name), _dtype(port), _shape(port), port.name in required)
+            for port in model.graph.input
+        )
+    )
 
 
 def _dtype(port: onnx.ValueInfoProto) -> str:
@@ -288,7 +290,7 @@ class _Runner:
         self._constants |= {
             name: _filled(port, 0, free=0)
             for name, port in ports.items()
-            if name not in (*own, *others) and matching.is_cache(_port(port, ()))
+            if name not in (*own, *others) and is_cache(name, _shape(port))
         }
         self._sounds = {row.name: row.audio for row in declared if row.audio and row.name in own}
         self._names, self._execute, self._plan, self._values = own, execute, plan, values

@@ -10,6 +10,7 @@ from typing import Any
 
 from hub.protocol import inputs as declarations
 from hub.protocol import splits
+from hub.protocol.facts import is_cache
 from hub.protocol.inputs import Audio
 from hub.protocol.splits import Split
 from hub.protocol.vocabularies import ONNXRUNTIME
@@ -45,7 +46,7 @@ def run(job: Job) -> Report:
         declared = declarations.parse(options.get("inputs"))
         card_inputs = [row.name for row in declared if row.carry or row.constant is not None]
         if split.task == splits.LANGUAGE:
-            card_inputs += [port.name for port in ports if matching.is_cache(port)]
+            card_inputs += [port.name for port in ports if is_cache(port.name, port.shape)]
         places = matching.ports_of(names, ports, card_inputs)
         texts = [ports[place].dtype == "text" for place in places]
         rows = _read(job, split, folder, texts)

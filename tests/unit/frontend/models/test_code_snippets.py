@@ -66,6 +66,24 @@ def test_free_sizes_and_single_values_are_those_of_the_card():
     assert "np.zeros((1, 1), np.float32)" in texts(target(rows[0]))["python"]
 
 
+@pytest.mark.capability("packages")
+def test_a_package_of_a_language_model_is_generated_from_first():
+    of = target(IMAGE, names=frozenset({"genai_config.json"}))
+    first, *_ = code_snippets.of(of)
+    assert first["value"] == "genai"
+    assert "hub.genai('zoo/net@3')" in first["text"]
+    assert "genai" not in texts(target(IMAGE))
+
+
+def test_a_cache_is_empty_before_the_first_token():
+    past = Port("past.0.key", Type("tensor", "float32", ("batch", 2, "past", 16)))
+    snippets = texts(target(past))
+    assert "'past.0.key': np.zeros((1, 2, 0, 16), np.float32)," in snippets["python"]
+    assert "new Float32Array(0), [1, 2, 0, 16])" in snippets["javascript"]
+    open_size = Port("past.0.key", Type("tensor", "float32", ("batch", 2, "past", "size")))
+    assert "np.zeros((1, 2, 1, 1), np.float32)" in texts(target(open_size))["python"]
+
+
 def test_every_language_names_the_inputs_with_their_types():
     found = texts(target(IMAGE, MASK))
     assert 'new ort.Tensor("float32", new Float32Array(64), [1, 1, 8, 8])' in found["javascript"]
