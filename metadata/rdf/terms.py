@@ -63,19 +63,20 @@ _OWN = """
 BenchmarkResult Contribution Conversion Device DeviceEvaluation Environment FederatedRound
 Finetuning LeftOut Merge ModelQuality NoLicenceGiven OpsetImport Port Quantization Training Upgrade
 Variant aggregationRule authorInFile batchSize bitmapPixelFormat blames callStyle channelDeviation
-channelMean channelOrder colorSpaceGamma comparabilityKey concurrency contributions declaredShape
-delta denotation device deviceEvaluation deviceReports differentialPrivacy elementType epsilon
-epsilonReplaceOne evaluatedExamples evaluatedRows exampleFile examples executionProvider figureKind
-figureStatus graphPass hasBenchmark hasFigure hasInput hasOutput hasVariant hasVariantFile
-highestValue hopSamples interpolation intervalHigh intervalLevel intervalLow intervalMethod
-irVersion latencyBoundMs leftOut licenceConflict licenceExpression licenceInFile listedBenchmark
-lowestValue macs manifest manifestSha256 memoryBytes mixedPrecision needsNoDataset neighbourRelation
-noiseMultiplier nominalPixelRange opsetDomain opsetImport opsetVersion paddingLevel pixelScale
-polarity portName postprocessing precision predictionsDigest preprocessing proofStatement
-proofStrength publicKey quantization reason recipe reportedUnder resizeHeight resizeMode resizeWidth
-resultStatus roundNumber ruleParameters runs runtime runtimeVersion sampleRate scenario shape
-shortestEdge signature split stateOutput tensorLayout threads trainingCO2eKg usesOperator
-valueDistribution valueType variant variantOrigin vocabularySize weightDataType windowSamples
+channelMean channelOrder colorSpaceGamma comparabilityKey componentRole concurrency contributions
+declaredShape delta denotation device deviceEvaluation deviceReports differentialPrivacy elementType
+epsilon epsilonReplaceOne evaluatedExamples evaluatedRows exampleFile examples executionProvider
+figureKind figureStatus graphPass hasBenchmark hasFigure hasInput hasOutput hasVariant
+hasVariantFile highestValue hopSamples interpolation intervalHigh intervalLevel intervalLow
+intervalMethod irVersion latencyBoundMs leftOut licenceConflict licenceExpression licenceInFile
+listedBenchmark lowestValue macs manifest manifestSha256 memoryBytes mixedPrecision needsNoDataset
+neighbourRelation noiseMultiplier nominalPixelRange opsetDomain opsetImport opsetVersion
+packageLayout paddingLevel pixelScale polarity portName postprocessing precision predictionsDigest
+preprocessing proofStatement proofStrength publicKey quantization reason recipe reportedUnder
+resizeHeight resizeMode resizeWidth resultStatus roundNumber ruleParameters runs runtime
+runtimeVersion sampleRate scenario shape shortestEdge signature split stateOutput tensorLayout
+threads trainingCO2eKg usesOperator valueDistribution valueType variant variantOrigin vocabularySize
+weightDataType windowSamples
 """
 OWN = frozenset(_OWN.split())
 # Types of elements, named after TensorProto.DataType, begin with this.

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from hub.protocol import packages, problems, proofs
+from hub.protocol import generation, packages, problems, proofs
 from hub.protocol.proofs import Branch
 from hub.protocol.runtime_builds import PORTABLE
 from registry.core import outbox
@@ -381,11 +381,12 @@ def test_a_new_method_is_scheduled_for_old_versions_without_a_new_runtime(upgrad
 
 def test_kinds_with_a_method_of_their_own_are_caught_up(owner):
     caught_up()
+    of_packages = f"generation {generation.METHOD}, package {packages.METHOD}"
     assert set(MethodSet.objects.values_list("methods", flat=True)) == {
         f"conformance {CONFORMANCE_METHOD}, describe {describe.METHOD}, upgrade {proofs.METHOD}",
         f"evaluation {rules.METHOD}",
         f"skeleton {costs.METHOD}",
-        *([f"package {packages.METHOD}"] if "packages" in settings.HUB_CAPABILITIES else []),
+        *([of_packages] if "packages" in settings.HUB_CAPABILITIES else []),
     }
 
 
