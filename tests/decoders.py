@@ -259,8 +259,7 @@ def genai(sizes=Sizes(), seed=1, **changes):
     return {
         "genai_config.json": packaged.written({"model": {**model, **changes}, "search": search}),
         "model.onnx": grouped(sizes, seed),
-        "tokenizer.json": packaged.tokenizer(sizes.vocabulary),
-        "tokenizer_config.json": b"{}",
+        **packaged.tokenizer_of_characters(sizes.vocabulary),
     }
 
 

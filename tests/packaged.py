@@ -6,11 +6,13 @@ Each is whole; a test breaks one thing of it.
 from __future__ import annotations
 
 import json
+import string
 
 from onnx import TensorProto, helper
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
 VOCABULARY, HIDDEN, HEADS, PAIRS, HEAD, LAYERS = 32, 8, 4, 2, 2, 2
+SPECIAL = ("<s>", "</s>", "<pad>")
 
 
 def graph(nodes, inputs, outputs, weights=()):
@@ -96,6 +98,29 @@ def tokenizer(size=VOCABULARY, added=()):
         "added_tokens": [{"id": number, "content": f"<{number}>"} for number in added],
     }
     return json.dumps(document).encode()
+
+
+def tokenizer_of_characters(size):
+    """The files of a tokenizer of letters and blanks, as GPT-2 has it but without merges."""
+    tokens = [*SPECIAL, *string.ascii_lowercase, "O", "Ġ"]
+    tokens += [f"<{number}>" for number in range(len(tokens), size)]
+    bytes_ = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    document = {
+        "added_tokens": [
+            {"id": number, "content": token, "special": True, **flags}
+            for number, token in enumerate(SPECIAL)
+        ],
+        "pre_tokenizer": bytes_,
+        "decoder": bytes_,
+        "model": {
+            "type": "BPE",
+            "vocab": {token: number for number, token in enumerate(tokens)},
+            "merges": [],
+        },
+    }
+    config = {"tokenizer_class": "GPT2Tokenizer", "bos_token": "<s>", "eos_token": "</s>"}
+    return {"tokenizer.json": written(document), "tokenizer_config.json": written(config)}
 
 
 def written(document):

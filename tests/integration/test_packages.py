@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import html
+import re
 import subprocess
 import sys
 import time
+import urllib.request
 
 import pytest
 
@@ -85,6 +88,16 @@ def test_a_decoder_is_measured_and_loads_in_genai(hub, tmp_path, monkeypatch):
     shown = command(hub, tmp_path, "package", "zoo/llm").stdout
     for words in ("passed: Steps with the cache equal one pass", "Generation of model.onnx"):
         assert words in shown
+    page = urllib.request.urlopen(f"{hub.address}/models/zoo/llm").read().decode()  # noqa: S310
+    blocks = map(html.unescape, re.findall(r"<pre[^>]*>(?:<code[^>]*>)?(.*?)<", page, re.DOTALL))
+    (code,) = [block for block in blocks if "hub.genai(" in block]
+    environment = hub.environment | {"HUB_URL": hub.address, "HUB_CACHE": str(tmp_path / "own")}
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip()
 
 
 def test_a_component_is_loaded_by_its_role(hub, tmp_path, monkeypatch):
