@@ -17,7 +17,7 @@ import pytest
 
 from hub.cli.control import federated
 from hub.client.hub import Hub as Client
-from tests import samples
+from tests import samples, simulated
 from tests.faults.conftest import ROOT, Hub, wait_for
 
 CARD = "---\nlicense: mit\n---\n# Net {}\n"
@@ -175,6 +175,8 @@ def test_trainings_and_rounds(hub, run, tmp_path, monkeypatch):  # noqa: PLR0915
         run.text("rounds", part, training, number, "--to", target)
         assert target.stat().st_size > 0
     run("rounds", "score", training, number, 0.91)
+    assert run("rounds", "evaluate", training, number)
+    assert run("rounds", "evaluation", training, number)["state"] == "open"
     assert run("rounds", "release", training, number)
 
     run("training", "pause", training, "--reason", "Holidays")
@@ -190,4 +192,10 @@ def test_trainings_and_rounds(hub, run, tmp_path, monkeypatch):  # noqa: PLR0915
     assert run("training", "show", training)["state"] == "finished"
     second = run("training", "create", "zoo/net@2")
     run("training", "cancel", f"zoo/net/trainings/{second['number']}", "--yes")
+    simulated.write(tmp_path)
+    rows = run(
+        "training", "simulate", tmp_path / "digits.onnx", "--data", tmp_path / "digits.npz",
+        "--code", tmp_path / "device.py", "--rounds", 2, "--devices", 3,
+    )["rounds"]  # fmt: skip
+    assert [row["round"] for row in rows] == [1, 2]
     expect_all(run, federated.TRAINING, federated.ROUNDS)
