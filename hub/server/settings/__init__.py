@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
 
-from hub.protocol import packages
+from hub.protocol import figures, generation, packages
 from hub.protocol.proofs import SUFFICIENT
 from hub.protocol.version import __version__
 from hub.server.environment import env
@@ -312,6 +312,10 @@ SPECTACULAR_SETTINGS = {
         "SeverityEnum": ["error", "warning"],
         "ComponentRole": [role.value for role in packages.Role],
         "PackageSeverity": [severity.value for severity in packages.Severity],
+        "CheckEnum": "runners.models.results.ConformanceCheck",
+        "GenerationComparison": [kind.value for kind in generation.CheckKind],
+        "GenerationOutcome": [outcome.value for outcome in generation.Outcome],
+        "FigureStatus": [status.value for status in figures.Status],
         "PackageCode": [code.value for code in packages.Code],
         "VariantOrigin": "registry.models.files.VariantOrigin",
         "AccessStatus": "registry.models.access.AccessStatus",
