@@ -310,6 +310,15 @@ def test_every_problem_is_named_on_the_api_page():
     assert [kind for kind in kinds if f"`{kind.slug}` | `{kind.__name__}`" not in page] == []
 
 
+def test_links_to_decisions_name_the_number_of_their_file():
+    for page in ROOT.glob("**/*.md"):
+        if ".venv" in page.parts or "node_modules" in page.parts:
+            continue
+        text = page.read_text(encoding="utf-8")
+        for label, number in re.findall(r"\[(?:decision )?([0-9]+)\]\([^)]*?([0-9]{4})-", text):
+            assert int(label) == int(number), f"{page.relative_to(ROOT)}: {label} leads to {number}"
+
+
 def test_decisions_are_numbered_without_gaps_and_have_their_three_parts():
     pages = sorted((ROOT / "docs/decisions").glob("*.md"))
     numbers = [int(page.name[:4]) for page in pages]
